@@ -1,4 +1,4 @@
-//===- IndexBuilder.h - Code on indices and slices --------------*- C++ -*-===//
+//===- IndexBuilder.h - Code on indices, slices and loops -------*- C++ -*-===//
 //
 // Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -8,16 +8,21 @@
 #ifndef ATTN_DIALECT_SHARED_INDEXBUILDER_H
 #define ATTN_DIALECT_SHARED_INDEXBUILDER_H
 
+#include "dialect/Shared/CreateGeneric.h"
+
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace mlir::attn {
 
-/// Emits arithmetic of indices, which folds, and slices of tensors, whose
-/// strides are 1. Division is that of numbers from 0 on.
+/// Emits arithmetic of indices, which folds, slices of tensors, whose strides
+/// are 1, and loops and branches, whose bodies are built through the builder
+/// itself. Division is that of numbers from 0 on.
 class IndexBuilder : public ImplicitLocOpBuilder {
 public:
   using ImplicitLocOpBuilder::ImplicitLocOpBuilder;
@@ -95,16 +100,20 @@ public:
     return tensor::ExtractSliceOp::create(*this, tensor, offsets, sizes,
                                           ones(offsets.size()));
   }
-  /// The same, with the last `rank` of the sizes alone.
+  /// The same, with the sizes `kept` of those alone.
   Value slice(Value tensor, ArrayRef<OpFoldResult> offsets,
-              ArrayRef<OpFoldResult> sizes, int64_t rank) {
+              ArrayRef<OpFoldResult> sizes, ArrayRef<OpFoldResult> kept) {
     SmallVector<int64_t> shape;
     SmallVector<Value> dynamic;
-    dispatchIndexOpFoldResults(sizes.take_back(rank), dynamic, shape);
-    auto type = cast<RankedTensorType>(tensor.getType());
-    return tensor::ExtractSliceOp::create(
-        *this, RankedTensorType::get(shape, type.getElementType()), tensor,
-        offsets, sizes, ones(offsets.size()));
+    dispatchIndexOpFoldResults(kept, dynamic, shape);
+    auto type = RankedTensorType::get(shape, getElementTypeOrSelf(tensor));
+    return tensor::ExtractSliceOp::create(*this, type, tensor, offsets, sizes,
+                                          ones(offsets.size()));
+  }
+  /// With the last `rank` of them.
+  Value slice(Value tensor, ArrayRef<OpFoldResult> offsets,
+              ArrayRef<OpFoldResult> sizes, int64_t rank) {
+    return slice(tensor, offsets, sizes, sizes.take_back(rank));
   }
   Value insert(Value source, Value tensor, ArrayRef<OpFoldResult> offsets,
                ArrayRef<OpFoldResult> sizes) {
@@ -117,11 +126,110 @@ public:
     tensor::ParallelInsertSliceOp::create(*this, source, tensor, offsets, sizes,
                                           ones(offsets.size()));
   }
+  Value empty(ArrayRef<OpFoldResult> sizes, Type element) {
+    return tensor::EmptyOp::create(*this, sizes, element);
+  }
+  Value empty(ArrayRef<int64_t> shape, Type element) {
+    return tensor::EmptyOp::create(*this, shape, element);
+  }
+  Value fill(Value tensor, Value element) {
+    return linalg::FillOp::create(*this, element, tensor).getResult(0);
+  }
+  Value fillWithZero(Value tensor) {
+    return fill(tensor, zero(getElementTypeOrSelf(tensor)));
+  }
+  /// See `createGeneric`.
+  Value generic(ValueRange inputs, Value init, ArrayRef<AffineMap> maps,
+                ElementBody body) {
+    return createGeneric(*this, getLoc(), inputs, init, maps, body);
+  }
+  Value generic(ValueRange inputs, Value init,
+                ArrayRef<ArrayRef<AffineExpr>> indices, ElementBody body) {
+    return createGeneric(*this, getLoc(), inputs, init, indices, body);
+  }
+  Value transpose(Value tensor, Value into, ArrayRef<int64_t> permutation) {
+    return linalg::TransposeOp::create(*this, tensor, into, permutation)
+        ->getResult(0);
+  }
   SmallVector<OpFoldResult> ones(size_t count) {
     return SmallVector<OpFoldResult>(count, getIndexAttr(1));
   }
   SmallVector<OpFoldResult> zeros(size_t count) {
     return SmallVector<OpFoldResult>(count, getIndexAttr(0));
+  }
+
+  Value boolean(bool value) {
+    return arith::ConstantOp::create(*this, getBoolAttr(value));
+  }
+  Value real(Type type, double value) {
+    return arith::ConstantOp::create(*this, getFloatAttr(type, value));
+  }
+  Value zero(Type type) {
+    return arith::ConstantOp::create(*this, getZeroAttr(type));
+  }
+  /// A float or signed integer as one of `type`, which may be its own.
+  Value convert(Value number, Type type) {
+    return convertScalarToDtype(*this, getLoc(), number, type,
+                                /*isUnsignedCast=*/false);
+  }
+
+  /// `for i in [low, high) step` that carries `initial` along.
+  SmallVector<Value>
+  loop(Operand low, Operand high, Operand step, ValueRange initial,
+       function_ref<SmallVector<Value>(Value, ValueRange)> body) {
+    Value first = index(low), end = index(high);
+    auto loop = scf::ForOp::create(
+        *this, first, end, index(step), initial,
+        [&](OpBuilder &, Location, Value i, ValueRange carried) {
+          scf::YieldOp::create(*this, body(i, carried));
+        });
+    return SmallVector<Value>(loop.getResults());
+  }
+  Value loop(Operand low, Operand high, Operand step, Value initial,
+             function_ref<Value(Value, Value)> body) {
+    return loop(low, high, step, ValueRange(initial),
+                [&](Value i, ValueRange carried) -> SmallVector<Value> {
+                  return {body(i, carried.front())};
+                })
+        .front();
+  }
+  void loop(Operand low, Operand high, Operand step,
+            function_ref<void(Value)> body) {
+    loop(low, high, step, ValueRange(),
+         [&](Value i, ValueRange) -> SmallVector<Value> {
+           body(i);
+           return {};
+         });
+  }
+  /// Goes on inside of such a loop; returns its `i`.
+  Value enterLoop(Operand low, Operand high, Operand step) {
+    Value first = index(low), end = index(high);
+    auto loop = scf::ForOp::create(*this, first, end, index(step));
+    setInsertionPointToStart(loop.getBody());
+    return loop.getInductionVar();
+  }
+  /// What one of two bodies emits, each in its branch.
+  SmallVector<Value> choose(Value condition,
+                            function_ref<SmallVector<Value>()> yes,
+                            function_ref<SmallVector<Value>()> no) {
+    auto choice = scf::IfOp::create(
+        *this, condition,
+        [&](OpBuilder &, Location) { scf::YieldOp::create(*this, yes()); },
+        [&](OpBuilder &, Location) { scf::YieldOp::create(*this, no()); });
+    return SmallVector<Value>(choice.getResults());
+  }
+  Value choose(Value condition, function_ref<Value()> yes,
+               function_ref<Value()> no) {
+    return choose(
+               condition, [&]() -> SmallVector<Value> { return {yes()}; },
+               [&]() -> SmallVector<Value> { return {no()}; })
+        .front();
+  }
+  void when(Value condition, function_ref<void()> body) {
+    scf::IfOp::create(*this, condition, [&](OpBuilder &, Location) {
+      body();
+      scf::YieldOp::create(*this);
+    });
   }
 };
 

@@ -13,7 +13,13 @@
 
 #include "mlir/IR/Builders.h"
 
+namespace mlir {
+class RewriterBase;
+} // namespace mlir
+
 namespace mlir::attn {
+
+struct TileShape;
 
 /// The rows of queries of a tile.
 struct QueryRows {
@@ -43,6 +49,11 @@ struct SequenceForm {
 /// sequences can not be tiled.
 LogicalResult tileSequences(RewriterBase &rewriter, AttentionOp op,
                             ArrayRef<SequenceForm> forms);
+
+/// Computes the ranges of what the masks of `ops` load, and of what says where
+/// their scores load, in blocks of a tile, right after the tables' definitions.
+void summarizeTables(RewriterBase &rewriter, ArrayRef<AttentionOp> ops,
+                     TileShape tile);
 
 } // namespace mlir::attn
 

@@ -6,11 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/AttnOps.h"
-#include "dialect/Shared/CreateGeneric.h"
+#include "dialect/Shared/IndexBuilder.h"
 #include "lib/Attention/Passes.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/PatternMatch.h"
 
 #include <limits>
@@ -23,41 +21,30 @@ namespace mlir::attn {
 using namespace mlir;
 using namespace mlir::attn;
 
-static Value emitFill(OpBuilder &b, Location loc, Value out, double value) {
-  Type type = cast<RankedTensorType>(out.getType()).getElementType();
-  Value constant =
-      arith::ConstantOp::create(b, loc, b.getFloatAttr(type, value));
-  return linalg::FillOp::create(b, loc, constant, out).getResult(0);
-}
-
 /// The sink of a row as its log-sum-exp, A14.
-static Value emitSinks(OpBuilder &b, Location loc, Value sink, Value out) {
-  auto type = cast<RankedTensorType>(out.getType());
+static Value emitSinks(IndexBuilder &b, Value sink, Value out) {
   AffineExpr head = b.getAffineDimExpr(1), row = b.getAffineDimExpr(2);
   bool isPerRow = cast<RankedTensorType>(sink.getType()).getRank() == 2;
   AffineMap read = isPerRow ? AffineMap::get(3, 0, {head, row}, b.getContext())
                             : AffineMap::get(3, 0, head);
-  return createGeneric(b, loc, sink, out, {read, b.getMultiDimIdentityMap(3)},
-                       [&](ValueRange e) -> Value {
-                         if (e[0].getType() == type.getElementType())
-                           return e[0];
-                         return arith::ExtFOp::create(
-                             b, loc, type.getElementType(), e[0]);
-                       });
+  return b.generic(
+      sink, out, {read, b.getMultiDimIdentityMap(3)},
+      [&](ValueRange e) { return b.convert(e[0], getElementTypeOrSelf(out)); });
 }
 
 /// What `op` is, if its type says that it is empty.
-static SmallVector<Value> emitEmpty(OpBuilder &b, AttentionOp op) {
+static SmallVector<Value> emitEmpty(RewriterBase &rewriter, AttentionOp op) {
   ShapedType query = op.getQueryType();
   if (query.getDimSize(0) == 0 || query.getDimSize(2) == 0)
     return op.getOuts();
-  Location loc = op.getLoc();
-  SmallVector<Value> results = {emitFill(b, loc, op.getOutput(), 0.0)};
+  IndexBuilder b(op.getLoc(), rewriter);
+  SmallVector<Value> results = {b.fillWithZero(op.getOutput())};
   if (Value out = op.getLogSumExp())
     results.push_back(
         op.getSink()
-            ? emitSinks(b, loc, op.getSink(), out)
-            : emitFill(b, loc, out, -std::numeric_limits<double>::infinity()));
+            ? emitSinks(b, op.getSink(), out)
+            : b.fill(out, b.real(getElementTypeOrSelf(out),
+                                 -std::numeric_limits<double>::infinity())));
   return results;
 }
 

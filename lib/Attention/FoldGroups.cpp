@@ -6,14 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/AttnOps.h"
+#include "dialect/Shared/IndexBuilder.h"
 #include "lib/Attention/Passes.h"
 #include "lib/Plan/Plan.h"
 
-#include "mlir/Dialect/Affine/IR/AffineOps.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Arith/Utils/Utils.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/PatternMatch.h"
 
 namespace mlir::attn {
@@ -32,9 +28,9 @@ namespace {
 class GroupFolding {
 public:
   GroupFolding(RewriterBase &rewriter, AttentionOp op)
-      : op(op), b(rewriter), loc(op.getLoc()), groupSize(op.getGroupSize()),
+      : op(op), b(op.getLoc(), rewriter), groupSize(op.getGroupSize()),
         numQueries(op.getQueryType().getDimSize(2)),
-        rows(tensor::getMixedSize(b, loc, op.getQuery(), 2)) {}
+        rows(b.size(op.getQuery(), 2)) {}
 
   SmallVector<Value> emit() {
     Value offset = emitOffset();
@@ -58,7 +54,7 @@ public:
     SmallVector<Value> results;
     for (auto [result, init] : llvm::zip(folded.getResults(), op.getOuts()))
       results.push_back(b.createOrFold<tensor::CastOp>(
-          loc, init.getType(), unfold(result, castToKnown(init, 1))));
+          init.getType(), unfold(result, castToKnown(init, 1))));
     return results;
   }
 
@@ -69,21 +65,16 @@ private:
     if (!op.getBottomRight())
       return op.getOffset();
     AffineExpr keys = b.getAffineSymbolExpr(0), rows = b.getAffineSymbolExpr(1);
-    return getValueOrCreateConstantIndexOp(
-        b, loc,
-        affine::makeComposedFoldedAffineApply(
-            b, loc, keys - rows,
-            {tensor::getMixedSize(b, loc, op.getKey(), 2),
-             tensor::getMixedSize(b, loc, op.getQuery(), 2)}));
+    return b.index(b.apply(keys - rows,
+                           {b.size(op.getKey(), 2), b.size(op.getQuery(), 2)}));
   }
 
   /// An empty tensor `(B, Hkv, Sq * G, ...)` for a result in `init`.
   Value emptyFolded(Value init) {
-    SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, loc, init);
+    SmallVector<OpFoldResult> sizes = b.sizes(init);
     sizes[1] = heads();
-    sizes[2] = affine::makeComposedFoldedAffineApply(
-        b, loc, b.getAffineSymbolExpr(0) * groupSize, {rows});
-    return tensor::EmptyOp::create(b, loc, sizes, getElementType(init));
+    sizes[2] = b.apply(b.getAffineSymbolExpr(0) * groupSize, rows);
+    return b.empty(sizes, getElementTypeOrSelf(init));
   }
 
   /// `tensor`, whose dimensions from `dim` on are query heads and queries, with
@@ -94,11 +85,7 @@ private:
     shape[dim] = op.getNumQueryHeads();
     if (dim + 1 < type.getRank() && !ShapedType::isDynamic(numQueries))
       shape[dim + 1] = numQueries;
-    return b.createOrFold<tensor::CastOp>(loc, type.clone(shape), tensor);
-  }
-
-  static Type getElementType(Value tensor) {
-    return cast<RankedTensorType>(tensor.getType()).getElementType();
+    return b.createOrFold<tensor::CastOp>(type.clone(shape), tensor);
   }
 
   /// Dimensions of a tensor of which `first` and the next one are one.
@@ -115,19 +102,19 @@ private:
   /// Makes dimension `dim` of a tensor two, of which the sizes are given.
   Value expand(Value tensor, int64_t dim, OpFoldResult outer,
                OpFoldResult inner) {
-    SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, loc, tensor);
+    SmallVector<OpFoldResult> sizes = b.sizes(tensor);
     sizes[dim] = outer;
     sizes.insert(sizes.begin() + dim + 1, inner);
     auto type = RankedTensorType::get(decomposeMixedValues(sizes).first,
-                                      getElementType(tensor));
-    return tensor::ExpandShapeOp::create(b, loc, type, tensor,
+                                      getElementTypeOrSelf(tensor));
+    return tensor::ExpandShapeOp::create(b, type, tensor,
                                          groups(dim, sizes.size()), sizes);
   }
 
   /// Makes dimension `dim` of a tensor and the next one the same.
   Value collapse(Value tensor, int64_t dim) {
     int64_t rank = cast<RankedTensorType>(tensor.getType()).getRank();
-    return tensor::CollapseShapeOp::create(b, loc, tensor, groups(dim, rank));
+    return tensor::CollapseShapeOp::create(b, tensor, groups(dim, rank));
   }
 
   /// `(B, Hkv, m, n, ...)` as `(B, Hkv, n, m, ...)`, in `into`.
@@ -135,8 +122,7 @@ private:
     auto order = llvm::to_vector(
         llvm::seq(cast<RankedTensorType>(tensor.getType()).getRank()));
     std::swap(order[2], order[3]);
-    return linalg::TransposeOp::create(b, loc, tensor, into, order)
-        ->getResult(0);
+    return b.transpose(tensor, into, order);
   }
 
   OpFoldResult heads() { return b.getIndexAttr(op.getNumKeyValueHeads()); }
@@ -146,10 +132,9 @@ private:
   Value fold(Value tensor) {
     Value split = expand(tensor, 1, heads(), group());
     if (numQueries != 1) {
-      SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, loc, split);
+      SmallVector<OpFoldResult> sizes = b.sizes(split);
       std::swap(sizes[2], sizes[3]);
-      split = transpose(split, tensor::EmptyOp::create(b, loc, sizes,
-                                                       getElementType(tensor)));
+      split = transpose(split, b.empty(sizes, getElementTypeOrSelf(tensor)));
     }
     return collapse(split, 2);
   }
@@ -158,8 +143,7 @@ private:
   Value unfold(Value tensor, Value into) {
     if (numQueries == 1) {
       Value split = expand(tensor, 2, group(), rows);
-      return linalg::CopyOp::create(b, loc, collapse(split, 1), into)
-          .getResult(0);
+      return linalg::CopyOp::create(b, collapse(split, 1), into).getResult(0);
     }
     Value split = transpose(expand(tensor, 2, rows, group()),
                             expand(into, 1, heads(), group()));
@@ -173,16 +157,12 @@ private:
     Value split = expand(sinks, 0, heads(), group());
     if (isPerHead && numQueries == 1)
       return split;
-    Value all = tensor::EmptyOp::create(b, loc, {heads(), rows, group()},
-                                        getElementType(sinks));
+    Value all = b.empty({heads(), rows, group()}, getElementTypeOrSelf(sinks));
     if (isPerHead)
-      split =
-          linalg::BroadcastOp::create(b, loc, split, all, ArrayRef<int64_t>{1})
-              ->getResult(0);
-    else
-      split = linalg::TransposeOp::create(b, loc, split, all,
-                                          ArrayRef<int64_t>{0, 2, 1})
+      split = linalg::BroadcastOp::create(b, split, all, ArrayRef<int64_t>{1})
                   ->getResult(0);
+    else
+      split = b.transpose(split, all, {0, 2, 1});
     return collapse(split, 1);
   }
 
@@ -190,11 +170,11 @@ private:
   Value emitOffsetIn(Block &block, unsigned batchArgument,
                      MutableOperandRange captures, Value offset) {
     captures.append(offset);
-    Value added = block.addArgument(offset.getType(), loc);
+    Value added = block.addArgument(offset.getType(), b.getLoc());
     if (isa<RankedTensorType>(offset.getType()))
-      added = tensor::ExtractOp::create(b, loc, added,
-                                        block.getArgument(batchArgument));
-    return b.createOrFold<arith::IndexCastOp>(loc, b.getIndexType(), added);
+      added =
+          tensor::ExtractOp::create(b, added, block.getArgument(batchArgument));
+    return b.createOrFold<arith::IndexCastOp>(b.getIndexType(), added);
   }
 
   /// Replaces head and position by what they are of the row and key/value head,
@@ -205,35 +185,32 @@ private:
       return;
     Block &block = region.front();
     unsigned headNumber = batchArgument + 1, rowNumber = batchArgument + 2;
-    Value head = block.insertArgument(headNumber, b.getIndexType(), loc);
-    Value row = block.insertArgument(rowNumber, b.getIndexType(), loc);
+    Value head = block.insertArgument(headNumber, b.getIndexType(), b.getLoc());
+    Value row = block.insertArgument(rowNumber, b.getIndexType(), b.getLoc());
     BlockArgument queryHead = block.getArgument(rowNumber + 1);
     BlockArgument position = block.getArgument(rowNumber + 2);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(&block);
-    Value size = arith::ConstantIndexOp::create(b, loc, groupSize);
+    Value size = b.index(groupSize);
     if (!queryHead.use_empty()) {
-      Value first = arith::MulIOp::create(b, loc, head, size);
+      Value first = arith::MulIOp::create(b, head, size);
       Value member =
-          numQueries == 1 ? row : arith::RemSIOp::create(b, loc, row, size);
-      queryHead.replaceAllUsesWith(
-          arith::AddIOp::create(b, loc, first, member));
+          numQueries == 1 ? row : arith::RemSIOp::create(b, row, size);
+      queryHead.replaceAllUsesWith(arith::AddIOp::create(b, first, member));
     }
     if (!position.use_empty()) {
-      Value query = numQueries == 1
-                        ? Value(arith::ConstantIndexOp::create(b, loc, 0))
-                        : arith::DivSIOp::create(b, loc, row, size);
+      Value query = numQueries == 1 ? Value(b.index(0))
+                                    : arith::DivSIOp::create(b, row, size);
       if (offset)
         query = b.createOrFold<arith::AddIOp>(
-            loc, emitOffsetIn(block, batchArgument, captures, offset), query);
+            emitOffsetIn(block, batchArgument, captures, offset), query);
       position.replaceAllUsesWith(query);
     }
     block.eraseArguments(rowNumber + 1, 2);
   }
 
   AttentionOp op;
-  RewriterBase &b;
-  Location loc;
+  IndexBuilder b;
   int64_t groupSize, numQueries;
   OpFoldResult rows; ///< Sq.
 };

@@ -21,13 +21,12 @@
 //
 
 #include "dialect/AttnOps.h"
-#include "dialect/Shared/CreateGeneric.h"
+#include "dialect/Shared/IndexBuilder.h"
 #include "lib/Attention/Passes.h"
 #include "lib/Plan/Plan.h"
 #include "lib/Regions/RegionDependence.h"
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/PatternMatch.h"
 
 namespace mlir::attn {
@@ -99,14 +98,10 @@ Value emitWords(RewriterBase &rewriter, Value table) {
   if (type.getElementType() == word)
     return bufferization::AllocTensorOp::create(
         rewriter, loc, type, /*dynamicSizes=*/ValueRange(), /*copy=*/table);
-  Value empty = tensor::EmptyOp::create(rewriter, loc, type.getShape(), word);
-  AffineMap map = rewriter.getMultiDimIdentityMap(unsigned(type.getRank()));
-  return createGeneric(
-      rewriter, loc, table, empty, {map, map}, [&](ValueRange e) -> Value {
-        if (isa<FloatType>(word))
-          return arith::ExtFOp::create(rewriter, loc, word, e[0]);
-        return arith::ExtSIOp::create(rewriter, loc, word, e[0]);
-      });
+  IndexBuilder b(loc, rewriter);
+  AffineMap map = b.getMultiDimIdentityMap(unsigned(type.getRank()));
+  return b.generic(table, b.empty(type.getShape(), word), {map, map},
+                   [&](ValueRange e) { return b.convert(e[0], word); });
 }
 
 /// Has a load read from `words`.
@@ -122,12 +117,8 @@ void loadWord(RewriterBase &rewriter, tensor::ExtractOp load, Value words) {
     if (isa<arith::ExtFOp, arith::ExtSIOp>(user) &&
         user->getResult(0).getType() == word.getType())
       rewriter.replaceOp(user, word);
-  Value element = word;
-  if (isa<FloatType>(type) && type != word.getType())
-    element = arith::TruncFOp::create(rewriter, loc, type, word);
-  else if (type != word.getType())
-    element = arith::TruncIOp::create(rewriter, loc, type, word);
-  rewriter.replaceOp(load, element);
+  rewriter.replaceOp(load, convertScalarToDtype(rewriter, loc, word, type,
+                                                /*isUnsignedCast=*/false));
 }
 
 void packTables(RewriterBase &rewriter, AttentionOp op, Region &region,

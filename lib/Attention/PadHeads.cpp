@@ -10,8 +10,6 @@
 #include "lib/Attention/Passes.h"
 #include "lib/Plan/Plan.h"
 
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/PatternMatch.h"
 
 namespace mlir::attn {
@@ -38,11 +36,8 @@ static Value copyRows(IndexBuilder &b, Value rows, Value padded) {
     Value part = compute(b.slice(padded, offsets, sizes));
     padded = b.insert(part, padded, offsets, sizes);
   };
-  update(size, type.getDimSize(3) - size, [&](Value part) {
-    Value number = arith::ConstantOp::create(
-        b, b.getFloatAttr(type.getElementType(), 0.0));
-    return linalg::FillOp::create(b, number, part).getResult(0);
-  });
+  update(size, type.getDimSize(3) - size,
+         [&](Value part) { return b.fillWithZero(part); });
   update(0, size, [&](Value part) {
     return linalg::CopyOp::create(b, rows, part).getResult(0);
   });
@@ -56,7 +51,7 @@ static Value pad(IndexBuilder &b, Value tensor, int64_t size) {
   SmallVector<OpFoldResult> sizes = b.sizes(tensor), ends(sizes);
   ends.pop_back();
   sizes[3] = b.getIndexAttr(size);
-  Value empty = tensor::EmptyOp::create(b, sizes, type.getElementType());
+  Value empty = b.empty(sizes, type.getElementType());
   auto loop = scf::ForallOp::create(
       b, b.zeros(3), ends, {one, one, b.getIndexAttr(kRowsPerTile)}, empty,
       /*mapping=*/std::nullopt);

@@ -6,17 +6,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/AttnOps.h"
+#include "dialect/Shared/IndexBuilder.h"
 #include "dialect/Shared/KnownSizes.h"
 #include "lib/Attention/AttentionTile.h"
 #include "lib/Attention/Passes.h"
 #include "lib/Plan/Plan.h"
 
-#include "mlir/Dialect/Affine/IR/AffineOps.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/PatternMatch.h"
 
 namespace mlir::attn {
@@ -31,31 +28,21 @@ namespace {
 
 /// The first rows of a tensor `(B, Hq, Sq, ...)`.
 struct FirstRows {
-  FirstRows(OpBuilder &b, Value tensor, OpFoldResult count)
-      : loc(tensor.getLoc()), sizes(tensor::getMixedSizes(b, loc, tensor)),
-        offsets(sizes.size(), b.getIndexAttr(0)),
-        strides(sizes.size(), b.getIndexAttr(1)) {
+  FirstRows(IndexBuilder &b, Value tensor, OpFoldResult count)
+      : b(b), sizes(b.sizes(tensor)), offsets(b.zeros(sizes.size())) {
     sizes[2] = count;
   }
-  Value createEmpty(OpBuilder &b, Value tensor) const {
-    return tensor::EmptyOp::create(
-        b, loc, sizes,
-        cast<RankedTensorType>(tensor.getType()).getElementType());
+  Value extract(Value tensor) const { return b.slice(tensor, offsets, sizes); }
+  Value insert(Value rows, Value tensor) const {
+    return b.insert(rows, tensor, offsets, sizes);
   }
-  Value extract(OpBuilder &b, Value tensor) const {
-    return tensor::ExtractSliceOp::create(b, loc, tensor, offsets, sizes,
-                                          strides);
-  }
-  Value insert(OpBuilder &b, Value rows, Value tensor) const {
-    return tensor::InsertSliceOp::create(b, loc, rows, tensor, offsets, sizes,
-                                         strides);
-  }
-  Value view(OpBuilder &b, Value buffer) const {
-    return memref::SubViewOp::create(b, loc, buffer, offsets, sizes, strides);
+  Value view(Value buffer) const {
+    return memref::SubViewOp::create(b, buffer, offsets, sizes,
+                                     b.ones(sizes.size()));
   }
 
-  Location loc;
-  SmallVector<OpFoldResult> sizes, offsets, strides;
+  IndexBuilder &b;
+  SmallVector<OpFoldResult> sizes, offsets;
 };
 
 /// Emits the branches of one op.
@@ -63,7 +50,8 @@ class QueryBranches {
 public:
   using Write = bufferization::MaterializeInDestinationOp;
 
-  QueryBranches(AttentionOp op) : op(op), loc(op.getLoc()) {
+  QueryBranches(RewriterBase &rewriter, AttentionOp op)
+      : b(op.getLoc(), rewriter), op(op) {
     for (Value result : op->getResults())
       writes.push_back(getOnlyWrite(result));
   }
@@ -76,24 +64,20 @@ public:
 
   /// The form of at most `most` queries: their number is the size of a slice,
   /// so that every pass after this one knows its bound.
-  void emitFew(OpBuilder &b, Value length, int64_t most) {
+  void emitFew(Value length, int64_t most) {
     OpFoldResult count = b.getIndexAttr(most);
     if (most > 1)
-      count = affine::makeComposedFoldedAffineMin(
-          b, loc,
-          AffineMap::get(
-              0, 1, {b.getAffineSymbolExpr(0), b.getAffineConstantExpr(most)},
-              b.getContext()),
-          {OpFoldResult(length)});
-    Value query = FirstRows(b, op.getQuery(), count).extract(b, op.getQuery());
+      count = b.minimum(
+          {b.getAffineSymbolExpr(0), b.getAffineConstantExpr(most)}, {length});
+    Value query = FirstRows(b, op.getQuery(), count).extract(op.getQuery());
     SmallVector<FirstRows> rows;
     SmallVector<Value> outs;
     for (auto [out, write] : llvm::zip(op.getOuts(), writes)) {
       FirstRows &first = rows.emplace_back(b, out, count);
       // Of a destination that nothing else is about, only the rows.
       outs.push_back(write && out.getDefiningOp<tensor::EmptyOp>()
-                         ? first.createEmpty(b, out)
-                         : first.extract(b, out));
+                         ? b.empty(first.sizes, getElementTypeOrSelf(out))
+                         : first.extract(out));
     }
     auto step = cast<AttentionOp>(b.clone(*op));
     step.getQueryMutable().assign(query);
@@ -103,40 +87,38 @@ public:
          llvm::zip(step.getResults(), rows, outs, writes, op.getOuts())) {
       result.setType(cast<RankedTensorType>(out.getType()));
       if (write)
-        emitWrite(b, write, result, first.view(b, write.getDest()));
+        emitWrite(write, result, first.view(write.getDest()));
       else
-        yielded.push_back(first.insert(b, result, init));
+        yielded.push_back(first.insert(result, init));
     }
-    scf::YieldOp::create(b, loc, yielded);
+    scf::YieldOp::create(b, yielded);
   }
 
-  void emitMany(OpBuilder &b) {
+  void emitMany() {
     SmallVector<Value> yielded;
     for (auto [result, write] : llvm::zip(b.clone(*op)->getResults(), writes))
       if (write)
-        emitWrite(b, write, result, write.getDest());
+        emitWrite(write, result, write.getDest());
       else
         yielded.push_back(result);
-    scf::YieldOp::create(b, loc, yielded);
+    scf::YieldOp::create(b, yielded);
   }
 
   /// The first of `forms` that has room for `length` queries, or that of many.
-  scf::IfOp emit(OpBuilder &b, Value length, ArrayRef<int64_t> forms) {
+  scf::IfOp emit(Value length, ArrayRef<int64_t> forms) {
     int64_t most = forms.front();
     // That of no queries wraps around: many do nothing for it.
-    Value one = arith::ConstantIndexOp::create(b, loc, 1),
-          bound = arith::ConstantIndexOp::create(b, loc, most);
-    Value isFew = arith::CmpIOp::create(
-        b, loc, arith::CmpIPredicate::ult,
-        arith::SubIOp::create(b, loc, length, one), bound);
+    Value one = b.index(1), bound = b.index(most);
+    Value isFew =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::ult,
+                              arith::SubIOp::create(b, length, one), bound);
     return scf::IfOp::create(
-        b, loc, isFew,
-        [&](OpBuilder &nested, Location) { emitFew(nested, length, most); },
-        [&](OpBuilder &nested, Location) {
+        b, isFew, [&](OpBuilder &, Location) { emitFew(length, most); },
+        [&](OpBuilder &, Location) {
           if (forms.size() == 1)
-            return emitMany(nested);
-          auto rest = emit(nested, length, forms.drop_front());
-          scf::YieldOp::create(nested, loc, rest.getResults());
+            return emitMany();
+          scf::IfOp rest = emit(length, forms.drop_front());
+          scf::YieldOp::create(b, rest.getResults());
         });
   }
 
@@ -152,14 +134,14 @@ private:
     return isRead ? nullptr : write;
   }
 
-  static void emitWrite(OpBuilder &b, Write write, Value source, Value dest) {
+  void emitWrite(Write write, Value source, Value dest) {
     auto copy = cast<Write>(b.clone(*write));
     copy.getSourceMutable().assign(source);
     copy.getDestMutable().assign(dest);
   }
 
+  IndexBuilder b;
   AttentionOp op;
-  Location loc;
   SmallVector<Write> writes;
 };
 
@@ -177,8 +159,8 @@ static LogicalResult specializeQueries(RewriterBase &rewriter, AttentionOp op,
   rewriter.setInsertionPoint(op);
   Value length =
       rewriter.createOrFold<tensor::DimOp>(op.getLoc(), op.getQuery(), 2);
-  QueryBranches branches(op);
-  auto choice = branches.emit(rewriter, length, forms);
+  QueryBranches branches(rewriter, op);
+  auto choice = branches.emit(length, forms);
   auto yielded = choice.getResults().begin();
   for (auto [result, write] : llvm::zip(op->getResults(), branches.getWrites()))
     if (write)

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Attention/SummarizeTables.h"
 #include "dialect/AttnOps.h"
+#include "lib/Attention/AttentionTile.h"
 #include "lib/Attention/Passes.h"
 #include "lib/Plan/Plan.h"
 #include "lib/Regions/MaskAnalysis.h"

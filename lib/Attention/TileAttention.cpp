@@ -6,15 +6,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/AttnOps.h"
+#include "dialect/Shared/IndexBuilder.h"
 #include "dialect/Shared/KnownSizes.h"
 #include "lib/Attention/AttentionTile.h"
 #include "lib/Attention/Passes.h"
 #include "lib/Layer/RowFusion.h"
 #include "lib/Plan/Plan.h"
 
-#include "mlir/Dialect/Affine/IR/AffineOps.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/PatternMatch.h"
 
@@ -44,23 +42,16 @@ QueryRows attn::emitQueryRows(OpBuilder &b, Location loc, Value iv,
           size};
 }
 
-/// Emits a tile within `loop`, and what it inserts into the loop's results.
-static FailureOr<AttentionOp> emitTile(OpBuilder &b, AttentionOp op,
-                                       scf::ForallOp loop, OpFoldResult length,
-                                       int64_t queries) {
-  Location loc = op.getLoc();
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
+/// Emits the part of `op` at `offsets`, of its first three dimensions, which
+/// writes to `outs`. `insert` gets each of its results with its place in them.
+static FailureOr<AttentionOp>
+emitPart(OpBuilder &b, AttentionOp op, ValueRange outs,
+         ArrayRef<OpFoldResult> offsets, ArrayRef<OpFoldResult> sizes,
+         function_ref<void(unsigned, Value, ArrayRef<OpFoldResult> at,
+                           ArrayRef<OpFoldResult> extent)>
+             insert) {
   auto whole = cast<AttentionOp>(b.clone(*op));
-  whole.getOutsMutable().assign(loop.getRegionIterArgs());
-  OpFoldResult one = b.getIndexAttr(1);
-  SmallVector<Value> ivs(loop.getInductionVars());
-  bool isOnlyTile =
-      getConstantIntValue(loop.getMixedUpperBound()[2]) == queries;
-  QueryRows rows = isOnlyTile ? QueryRows{b.getIndexAttr(0), length}
-                              : emitQueryRows(b, loc, ivs[2], length, queries);
-  SmallVector<OpFoldResult> offsets = {ivs[0], ivs[1], rows.first},
-                            sizes = {one, one, rows.count};
+  whole.getOutsMutable().assign(outs);
   FailureOr<TilingResult> tile =
       whole.getTiledImplementation(b, offsets, sizes);
   if (failed(tile))
@@ -70,14 +61,34 @@ static FailureOr<AttentionOp> emitTile(OpBuilder &b, AttentionOp op,
     if (failed(
             whole.getResultTilePosition(b, number, offsets, sizes, at, extent)))
       return failure();
-    SmallVector<OpFoldResult> strides(at.size(), one);
-    OpBuilder::InsertionGuard inner(b);
-    b.setInsertionPointToEnd(loop.getTerminator().getBody());
-    tensor::ParallelInsertSliceOp::create(
-        b, loc, value, loop.getRegionIterArgs()[number], at, extent, strides);
+    insert(number, value, at, extent);
   }
   whole.erase();
   return cast<AttentionOp>(tile->tiledOps.front());
+}
+
+/// Emits a tile within `loop`, and what it inserts into the loop's results.
+static FailureOr<AttentionOp> emitTile(IndexBuilder &b, AttentionOp op,
+                                       scf::ForallOp loop, OpFoldResult length,
+                                       int64_t queries) {
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  OpFoldResult one = b.getIndexAttr(1);
+  SmallVector<Value> ivs(loop.getInductionVars());
+  bool isOnlyTile =
+      getConstantIntValue(loop.getMixedUpperBound()[2]) == queries;
+  QueryRows rows = isOnlyTile
+                       ? QueryRows{b.getIndexAttr(0), length}
+                       : emitQueryRows(b, b.getLoc(), ivs[2], length, queries);
+  return emitPart(b, op, loop.getRegionIterArgs(), {ivs[0], ivs[1], rows.first},
+                  {one, one, rows.count},
+                  [&](unsigned number, Value value, ArrayRef<OpFoldResult> at,
+                      ArrayRef<OpFoldResult> extent) {
+                    OpBuilder::InsertionGuard inner(b);
+                    b.setInsertionPointToEnd(loop.getTerminator().getBody());
+                    b.insertInParallel(value, loop.getRegionIterArgs()[number],
+                                       at, extent);
+                  });
 }
 
 /// Whether a head has at most so many queries in every call.
@@ -116,7 +127,8 @@ static LogicalResult tileAttention(RewriterBase &rewriter, AttentionOp op,
       {one, one, rewriter.getIndexAttr(queries)}, op.getOuts(),
       /*mapping=*/std::nullopt);
   SmallVector<TilingInterface> rows = getFusableRows(op.getQuery());
-  FailureOr<AttentionOp> tile = emitTile(rewriter, op, loop, length, queries);
+  IndexBuilder b(loc, rewriter);
+  FailureOr<AttentionOp> tile = emitTile(b, op, loop, length, queries);
   if (failed(tile)) {
     rewriter.eraseOp(loop);
     return failure();
@@ -155,24 +167,18 @@ static FailureOr<AttentionOp> splitRest(RewriterBase &rewriter, AttentionOp op,
   for (auto [number, part] : llvm::enumerate(parts)) {
     offsets[2] = rewriter.getIndexAttr(number == 0 ? 0 : numRows);
     ends[2] = rewriter.getIndexAttr(number == 0 ? numRows : rest.getRows());
-    auto whole = cast<AttentionOp>(rewriter.clone(*op));
-    whole.getOutsMutable().assign(results);
-    FailureOr<TilingResult> tile =
-        whole.getTiledImplementation(rewriter, offsets, ends);
-    if (failed(tile))
+    FailureOr<AttentionOp> emitted =
+        emitPart(rewriter, op, results, offsets, ends,
+                 [&](unsigned result, Value value, ArrayRef<OpFoldResult> at,
+                     ArrayRef<OpFoldResult> extent) {
+                   results[result] =
+                       IndexBuilder(loc, rewriter)
+                           .insert(value, results[result], at, extent);
+                 });
+    if (failed(emitted))
       return failure();
-    for (auto [result, value] : llvm::enumerate(tile->tiledValues)) {
-      SmallVector<OpFoldResult> at, extent;
-      if (failed(whole.getResultTilePosition(rewriter, result, offsets, ends,
-                                             at, extent)))
-        return failure();
-      SmallVector<OpFoldResult> strides(at.size(), rewriter.getIndexAttr(1));
-      results[result] = tensor::InsertSliceOp::create(
-          rewriter, loc, value, results[result], at, extent, strides);
-    }
-    part = cast<AttentionOp>(tile->tiledOps.front());
+    part = *emitted;
     part->setAttr(PlanAttr::kName, plans[number]);
-    rewriter.eraseOp(whole);
   }
   rewriter.replaceOp(op, results);
   if (failed(tileAttention(rewriter, parts[1], rest.getRows())))

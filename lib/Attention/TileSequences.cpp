@@ -26,18 +26,98 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialect/AttnOps.h"
+#include "dialect/Shared/IndexBuilder.h"
 #include "lib/Attention/AttentionTile.h"
-#include "lib/Attention/Sequences.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/PatternMatch.h"
 
 #include <limits>
 
 using namespace mlir;
 using namespace mlir::attn;
+
+namespace {
+
+/// Some of the rows (dimension 2) of one batch entry of a tensor.
+struct SequenceRows {
+  OpFoldResult batch, first, count;
+};
+
+/// Emits where the sequences of an op are whose numbers of queries are their
+/// own (A7). Batch entries of `counts` rows are laid out as if their rows
+/// followed each other, so that both kinds are looked up the same way.
+class Sequences {
+public:
+  Sequences(AttentionOp op, IndexBuilder &builder);
+
+  /// How many sequences there are, and rows of all of them, indices.
+  Value getNumber() const { return number; }
+  Value getNumRows() const { return numRows; }
+  /// The first row of sequence `n`, or what follows the last one's.
+  Value emitBegin(Value n);
+  /// Whether row `row` of entry `batch` is a sequence's.
+  Value emitIsSome(Value batch, Value row);
+  SequenceRows emitQueryRows(Value n);
+  /// Of a key or a value.
+  SequenceRows emitKeyRows(Value n, Value rows);
+
+private:
+  Value load(Value numbers, Value at);
+  /// The range between elements `n` and `n + 1`.
+  SequenceRows emitRange(Value cumulative, Value n);
+
+  AttentionOp op;
+  IndexBuilder &b;
+  Value rowsOfEntry, number, numRows;
+};
+
+} // namespace
+
+Sequences::Sequences(AttentionOp op, IndexBuilder &builder)
+    : op(op), b(builder), rowsOfEntry(b.index(b.size(op.getQuery(), 2))) {
+  if (op.isPacked()) {
+    number = b.sub(b.size(op.getCumulativeQuery(), 0), 1);
+    numRows = rowsOfEntry;
+    return;
+  }
+  number = b.index(b.size(op.getQuery(), 0));
+  numRows = b.mul(number, rowsOfEntry);
+}
+
+Value Sequences::load(Value numbers, Value at) {
+  return b.createOrFold<arith::IndexCastOp>(
+      b.getIndexType(), tensor::ExtractOp::create(b, numbers, at));
+}
+
+Value Sequences::emitBegin(Value n) {
+  return op.isPacked() ? load(op.getCumulativeQuery(), n)
+                       : b.mul(n, rowsOfEntry);
+}
+
+Value Sequences::emitIsSome(Value batch, Value row) {
+  if (!op.isPacked())
+    return b.isLess(row, load(op.getCounts(), batch));
+  Value isAfter = b.isAtMost(emitBegin(b.index(0)), row);
+  return b.bitAnd(isAfter, b.isLess(row, emitBegin(number)));
+}
+
+SequenceRows Sequences::emitRange(Value cumulative, Value n) {
+  Value begin = load(cumulative, n), end = load(cumulative, b.add(n, 1));
+  return {b.getIndexAttr(0), begin, b.sub(end, begin)};
+}
+
+SequenceRows Sequences::emitQueryRows(Value n) {
+  if (op.isPacked())
+    return emitRange(op.getCumulativeQuery(), n);
+  return {n, b.getIndexAttr(0), load(op.getCounts(), n)};
+}
+
+SequenceRows Sequences::emitKeyRows(Value n, Value rows) {
+  if (op.getCumulativeKey())
+    return emitRange(op.getCumulativeKey(), n);
+  return {n, b.getIndexAttr(0), b.size(rows, 2)};
+}
 
 namespace {
 

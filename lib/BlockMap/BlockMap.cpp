@@ -7,7 +7,7 @@
 
 #include "lib/BlockMap/BlockMap.h"
 #include "dialect/AttnOps.h"
-#include "lib/Attention/SummarizeTables.h"
+#include "lib/Attention/AttentionTile.h"
 #include "lib/Plan/Plan.h"
 #include "lib/Regions/MaskAnalysis.h"
 #include "lib/Regions/TableRanges.h"

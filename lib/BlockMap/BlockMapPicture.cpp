@@ -12,7 +12,6 @@
 
 #include "lib/BlockMap/BlockMap.h"
 
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/raw_ostream.h"
 

@@ -7,7 +7,6 @@
 
 #include "lib/BlockMap/BlockMap.h"
 
-#include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <map>

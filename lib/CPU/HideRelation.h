@@ -10,7 +10,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/IR/Builders.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace mlir::attn {
 
@@ -18,15 +18,14 @@ namespace mlir::attn {
 /// that it sees to be a stride apart, loop strength reduction computes each
 /// address from that of the row before in every step: registers are saved, and
 /// the additions take longer than the work.
-inline Value hideRelation(OpBuilder &b, Location loc, Value index) {
+inline Value hideRelation(ImplicitLocOpBuilder &b, Value index) {
   Type i64 = b.getI64Type();
-  Value number = arith::IndexCastOp::create(b, loc, i64, index);
+  Value number = arith::IndexCastOp::create(b, i64, index);
   auto same = LLVM::InlineAsmOp::create(
-      b, loc, i64, number, /*asm_string=*/"", /*constraints=*/"=r,0",
+      b, i64, number, /*asm_string=*/"", /*constraints=*/"=r,0",
       /*has_side_effects=*/false, /*is_align_stack=*/false,
       LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
-  return arith::IndexCastOp::create(b, loc, b.getIndexType(),
-                                    same.getResult(0));
+  return arith::IndexCastOp::create(b, b.getIndexType(), same.getResult(0));
 }
 
 } // namespace mlir::attn

@@ -5,17 +5,17 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Kernel/CheckCacheReads.h"
+#include "dialect/AttnOps.h"
+#include "dialect/Cache/CacheRows.h"
+#include "dialect/Shared/IndexBuilder.h"
+#include "dialect/Shared/RuntimeChecks.h"
 #include "lib/Kernel/Passes.h"
+#include "lib/Regions/MaskAnalysis.h"
+#include "lib/Regions/RegionEvaluation.h"
 
-#include "dialect/AttnDialect.h"
-
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Index/IR/IndexDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/RuntimeVerifiableOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -26,6 +26,181 @@ namespace mlir::attn {
 
 using namespace mlir;
 using namespace mlir::attn;
+
+//===----------------------------------------------------------------------===//
+// Reads of caches
+//===----------------------------------------------------------------------===//
+
+// The keys that the mask may keep at all are one range for each sequence and
+// head, from the mask analysis. Where it reaches beyond the rows that are
+// stored, the mask is evaluated there, position by position. With the masks
+// that belong to a cache (causal, a sliding window, a padding of keys) it does
+// not.
+
+namespace {
+
+using Describe = function_ref<std::string(Operation *, StringRef)>;
+
+/// Emits the check of one attention and one read.
+template <typename Op> class ReadCheck {
+public:
+  ReadCheck(OpBuilder &builder, Op op, CacheReadOp read, StringRef operand,
+            Describe describe)
+      : b(op.getLoc(), builder), op(op), read(read),
+        message(describe(op, ("operand '" + operand +
+                              "': the mask keeps a row that is absent from the "
+                              "cache")
+                                 .str())) {}
+
+  void emit() {
+    zero = b.index(0);
+    one = b.index(1);
+    Value numSequences = dim(read.getLengths(), 0);
+    Value numRows = dim(op.getOutput(), 2);
+    firstQuery = emitFirstQuery(numRows);
+    // Without rows, no mask is asked.
+    Value isEmpty = b.isEqual(numRows, zero);
+    numSequences = b.select(isEmpty, zero, numSequences);
+    // Heads differ only in masks that look at them.
+    bool dependsOnHead =
+        op.hasMask() && !op.getMask().getArgument(1).use_empty();
+    Value numHeads = b.index(dependsOnHead ? op.getNumQueryHeads() : 1);
+    b.loop(zero, numSequences, 1, [&](Value n) {
+      numQueries = emitNumQueries(n);
+      Value some = b.select(b.isEqual(numQueries, zero), zero, numHeads);
+      b.loop(zero, some, 1, [&](Value head) { check(n, head); });
+    });
+  }
+
+private:
+  /// Whether sequences have parts of one key and value.
+  bool arePackedKeys() {
+    if constexpr (std::is_same_v<Op, AttentionOp>)
+      return bool(op.getCumulativeKey());
+    return false;
+  }
+
+  Value emitNumQueries(Value n) {
+    if constexpr (std::is_same_v<Op, AttentionOp>)
+      return op.createNumQueries(b, n);
+    return dim(op.getQuery(), 2);
+  }
+
+  /// The first row of the query that some row of the output depends on.
+  Value emitFirstQuery(Value numRows) {
+    if constexpr (std::is_same_v<Op, MultiTokenAttentionOp>) { // T2
+      Value past = b.sub(dim(op.getQuery(), 2), numRows);
+      past = b.sub(past, op.getHalo());
+      return b.max(past, zero);
+    }
+    return zero;
+  }
+
+  void check(Value n, Value head) {
+    Value size = dim(read.getResult(), 2);
+    auto [begin, end] = createStoredPositions(b, b.getLoc(), read, n);
+    if (arePackedKeys()) { // Of the one cache, all rows have to be there.
+      Value isAll = b.bitAnd(b.isEqual(begin, zero), b.isEqual(end, size));
+      assertWithNumbers(b, b.getLoc(), isAll, message,
+                        "of {2} rows, those from {0} to before {1} are there",
+                        {begin, end, size});
+      return;
+    }
+    Value first = op.createFirstPosition(b, n, numQueries, size);
+    Value visibleBegin = zero, visibleEnd = size;
+    if (op.hasMask()) {
+      Value begin = b.add(first, firstQuery);
+      Value last = b.add(first, numQueries);
+      last = b.sub(last, one);
+      VisibleKeys keys =
+          emitVisibleKeys(b, b.getLoc(), op.getMask(), n, head, {begin, last},
+                          size, op.getMaskCaptures());
+      visibleBegin = keys.begin;
+      visibleEnd = keys.end;
+    }
+    Value before = arith::MinUIOp::create(b, begin, visibleEnd);
+    Value after = arith::MaxUIOp::create(b, end, visibleBegin);
+    for (auto [from, to] :
+         {std::pair(visibleBegin, before), std::pair(after, visibleEnd)})
+      b.loop(from, to, 1, [&](Value key) {
+        b.loop(firstQuery, numQueries, 1, [&](Value i) {
+          Value position = b.add(first, i);
+          assertWithNumbers(b, b.getLoc(), emitIsHidden(n, head, position, key),
+                            message,
+                            "key {3}, in batch entry {0}, query head {1}, "
+                            "query position {2}",
+                            {n, head, position, key});
+        });
+      });
+  }
+
+  /// A mask that is undefined is an error of the attention's own (A12).
+  Value emitIsHidden(Value n, Value head, Value position, Value key) {
+    if (!op.hasMask())
+      return b.boolean(false);
+    SmallVector<Value> arguments = {n, head, position, key};
+    llvm::append_range(arguments, op.getMaskCaptures());
+    RegionValue keep = evaluateRegion(b, op.getMask(), arguments);
+    Value isHidden = arith::XOrIOp::create(b, keep.value, b.boolean(true));
+    if (!keep.undefined)
+      return isHidden;
+    return b.bitOr(isHidden, keep.undefined);
+  }
+
+  Value dim(Value tensor, int64_t dimension) {
+    return createFirstDim(b, b.getLoc(), tensor, dimension);
+  }
+
+  IndexBuilder b;
+  Op op;
+  CacheReadOp read;
+  std::string message;
+  Value zero, one, numQueries, firstQuery;
+};
+
+/// The read that a key or a value is; null if it is something else.
+CacheReadOp getCacheRead(Value value) {
+  while (auto cast = value.getDefiningOp<tensor::CastOp>())
+    value = cast.getSource();
+  return value.getDefiningOp<CacheReadOp>();
+}
+
+} // namespace
+
+template <typename Op>
+static void checkReads(OpBuilder &builder, Op op, Describe describe) {
+  OpBuilder::InsertionGuard guard(builder);
+  moveBeforeWrites(builder, op);
+  CacheReadOp key = getCacheRead(op.getKey());
+  CacheReadOp value = getCacheRead(op.getValue());
+  if (key)
+    ReadCheck(builder, op, key, "key", describe).emit();
+  // The same rows are absent from both, as a rule.
+  auto isSame = [&] {
+    return key && key.getLengths() == value.getLengths() &&
+           key.getRing() == value.getRing() &&
+           (!key.getRing() || key.getCacheType().getDimSize(2) ==
+                                  value.getCacheType().getDimSize(2)) &&
+           !(key.getRing() && key.getCacheType().isDynamicDim(2));
+  };
+  if (value && !isSame())
+    ReadCheck(builder, op, value, "value", describe).emit();
+}
+
+/// Emits a check that the mask of an attention keeps no absent row of a cache
+/// that its key or value reads (C12). Nothing if they read none, and for other
+/// ops.
+static void checkCacheReads(OpBuilder &builder, Operation *op,
+                            Describe describe) {
+  if (auto attention = dyn_cast<AttentionOp>(op))
+    checkReads(builder, attention, describe);
+  else if (auto attention = dyn_cast<MultiTokenAttentionOp>(op))
+    checkReads(builder, attention, describe);
+}
+
+//===----------------------------------------------------------------------===//
+// All checks
+//===----------------------------------------------------------------------===//
 
 static std::string describe(Operation *op, StringRef what) {
   return ("'" + op->getName().getStringRef() + "' op " + what).str();

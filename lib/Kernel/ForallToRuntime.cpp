@@ -5,17 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialect/Shared/IndexBuilder.h"
 #include "lib/Kernel/KeptBuffers.h"
 #include "lib/Kernel/Passes.h"
 
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/FunctionCallUtils.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Transforms/Transforms.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
@@ -27,45 +25,36 @@ namespace mlir::attn {
 } // namespace mlir::attn
 
 using namespace mlir;
+using attn::IndexBuilder;
 
 /// Number of iterations of each dimension of `loop`, in front of it.
-static SmallVector<Value> createSizes(OpBuilder &builder, scf::ForallOp loop) {
-  Location loc = loop.getLoc();
-  Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
-  Value one = arith::ConstantIndexOp::create(builder, loc, 1);
+static SmallVector<Value> createSizes(IndexBuilder &b, scf::ForallOp loop) {
+  Value zero = b.index(0), one = b.index(1);
   SmallVector<Value> sizes;
-  for (auto [lower, upper, step] :
-       llvm::zip_equal(loop.getLowerBound(builder), loop.getUpperBound(builder),
-                       loop.getStep(builder))) {
-    Value range = builder.createOrFold<arith::SubIOp>(loc, upper, lower);
-    range = builder.createOrFold<arith::MaxSIOp>(loc, range, zero);
+  for (auto [lower, upper, step] : llvm::zip_equal(
+           loop.getLowerBound(b), loop.getUpperBound(b), loop.getStep(b))) {
+    Value range = b.max(b.sub(upper, lower), zero);
     // Rounded up. Steps are positive.
-    Value most = builder.createOrFold<arith::SubIOp>(loc, step, one);
-    Value padded = builder.createOrFold<arith::AddIOp>(loc, range, most);
-    sizes.push_back(builder.createOrFold<arith::DivUIOp>(loc, padded, step));
+    sizes.push_back(b.div(b.add(range, b.sub(step, one)), step));
   }
   return sizes;
 }
 
 /// Induction variables of `loop` in its iteration `index`, counted with the
 /// last dimension fastest.
-static SmallVector<Value> createInductionVars(OpBuilder &builder,
+static SmallVector<Value> createInductionVars(IndexBuilder &b,
                                               scf::ForallOp loop,
                                               ArrayRef<Value> sizes,
                                               Value index) {
-  Location loc = loop.getLoc();
-  SmallVector<Value> lower = loop.getLowerBound(builder);
-  SmallVector<Value> step = loop.getStep(builder);
+  SmallVector<Value> lower = loop.getLowerBound(b), step = loop.getStep(b);
   SmallVector<Value> result(sizes.size());
   for (std::size_t dim = sizes.size(); dim-- > 0;) {
     Value position = index;
     if (dim > 0) {
-      position = builder.createOrFold<arith::RemUIOp>(loc, index, sizes[dim]);
-      index = builder.createOrFold<arith::DivUIOp>(loc, index, sizes[dim]);
+      position = b.rem(index, sizes[dim]);
+      index = b.div(index, sizes[dim]);
     }
-    Value offset =
-        builder.createOrFold<arith::MulIOp>(loc, position, step[dim]);
-    result[dim] = builder.createOrFold<arith::AddIOp>(loc, lower[dim], offset);
+    result[dim] = b.add(lower[dim], b.mul(position, step[dim]));
   }
   return result;
 }
@@ -260,8 +249,9 @@ func::FuncOp Outliner::createBodyFunction(scf::ForallOp loop,
   scf::ConditionOp::create(rewriter, loc, isThere, next);
 
   rewriter.setInsertionPointToStart(iterations.getBody());
+  IndexBuilder b(loc, rewriter);
   SmallVector<Value> inductionVars =
-      createInductionVars(rewriter, loop, sizes, iterations.getInductionVar());
+      createInductionVars(b, loop, sizes, iterations.getInductionVar());
   rewriter.eraseOp(loop.getTerminator());
   rewriter.inlineBlockBefore(
       loop.getBody(), iterations.getBody()->getTerminator(), inductionVars);
@@ -350,7 +340,8 @@ LogicalResult Outliner::outline(scf::ForallOp loop, func::FuncOp kernel,
       failed(convertInnerLoops(loop)))
     return failure();
   rewriter.setInsertionPoint(loop);
-  SmallVector<Value> sizes = createSizes(rewriter, loop);
+  IndexBuilder b(loop.getLoc(), rewriter);
+  SmallVector<Value> sizes = createSizes(b, loop);
   func::FuncOp body = createBodyFunction(
       loop, kernel, kernel.getName() + "_parallel_" + Twine(number), sizes);
   Value context = passCaptures(loop, kernel, body);

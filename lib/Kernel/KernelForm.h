@@ -16,12 +16,6 @@ class ModuleOp;
 
 namespace mlir::attn {
 
-/// Emits an error for operations that constant operands leave undefined, and
-/// that passes could crash on: sizes of dimensions that a tensor does not have,
-/// loops whose step is not positive, negative padding, dimensions expanded to
-/// sizes that do not follow from theirs.
-LogicalResult verifyConstantOperands(Operation *root);
-
 /// Emits an error for everything in a prepared module that a kernel may not
 /// contain: operations on memory that is not its own, calls that could not be
 /// inlined, constants too large to compile.

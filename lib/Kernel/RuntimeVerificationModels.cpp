@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Kernel/RuntimeVerificationModels.h"
+#include "lib/Kernel/ExternalModels.h"
 
 #include "dialect/AttnOps.h"
 #include "dialect/Shared/IndexBuilder.h"
@@ -13,7 +13,6 @@
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Index/IR/IndexDialect.h"
 #include "mlir/Dialect/Index/IR/IndexOps.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/RuntimeVerifiableOpInterface.h"
 #include "llvm/Support/MathExtras.h"
 

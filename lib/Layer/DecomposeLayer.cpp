@@ -7,13 +7,11 @@
 
 #include "dialect/Attention/NamedMasksAndScores.h"
 #include "dialect/AttnOps.h"
-#include "dialect/Shared/CreateGeneric.h"
+#include "dialect/Shared/IndexBuilder.h"
 #include "dialect/Shared/OperandGroups.h"
 #include "lib/Layer/Passes.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/PatternMatch.h"
 
 namespace mlir::attn {
@@ -30,7 +28,7 @@ namespace {
 class LayerBuilder {
 public:
   LayerBuilder(MultiHeadAttentionOp op, RewriterBase &rewriter)
-      : op(op), b(rewriter), loc(op.getLoc()), caches(op.getOuts().size() - 1) {
+      : op(op), b(op.getLoc(), rewriter), caches(op.getOuts().size() - 1) {
     for (auto [number, cache] : llvm::enumerate(op.getOuts().drop_front()))
       caches[number] = cache;
   }
@@ -88,33 +86,29 @@ private:
   int64_t keySize() { return int64_t(op.getKeySize()); }
   int64_t valueSize() { return int64_t(op.getValueSize()); }
 
-  Value empty(ArrayRef<OpFoldResult> sizes, Type type) {
-    return tensor::EmptyOp::create(b, loc, sizes, type);
-  }
   /// Heads of the tokens of `(B, S, features)`.
   Value emptyRows(Value tokens, int64_t heads, int64_t size) {
-    return empty(
-        {tensor::getMixedSize(b, loc, tokens, 0), b.getIndexAttr(heads),
-         tensor::getMixedSize(b, loc, tokens, 1), b.getIndexAttr(size)},
-        op.getElementType());
+    return b.empty({b.size(tokens, 0), b.getIndexAttr(heads), b.size(tokens, 1),
+                    b.getIndexAttr(size)},
+                   op.getElementType());
   }
   /// A tensor of the type and the sizes of `value`.
   Value emptyLike(Value value) {
-    return empty(tensor::getMixedSizes(b, loc, value), op.getElementType());
+    return b.empty(b.sizes(value), op.getElementType());
   }
 
   SmallVector<Value> project(Value input, OperandRange operands,
                              ArrayRef<Value> outs) {
     ProjectionMap map = MultiHeadAttentionOp::getMap(operands, "");
     return SmallVector<Value>(
-        ProjectionOp::create(b, loc, TypeRange(ValueRange(outs)), input,
-                             map.weight, outs, map.scales, map.bias)
+        ProjectionOp::create(b, TypeRange(ValueRange(outs)), input, map.weight,
+                             outs, map.scales, map.bias)
             .getResults());
   }
 
   Value normalise(Value rows, Value weight, IntegerAttr layer) { // L4
-    return HeadNormOp::create(b, loc, rows.getType(), rows, weight,
-                              emptyLike(rows), op.getEpsilonAttr(), layer)
+    return HeadNormOp::create(b, rows.getType(), rows, weight, emptyLike(rows),
+                              op.getEpsilonAttr(), layer)
         .getResult(0);
   }
 
@@ -128,7 +122,7 @@ private:
   Value rotate(Value rows) { // L5
     if (op.getRope().empty())
       return rows;
-    return RopeOp::create(b, loc, rows.getType(), rows, op.getRope()[0],
+    return RopeOp::create(b, rows.getType(), rows, op.getRope()[0],
                           op.getRope()[1], emptyLike(rows),
                           op.getPositions() ? Value() : getOffset(),
                           op.getPositions(), *op.getPairing())
@@ -144,23 +138,18 @@ private:
     Value lengths = op.getLengths(), counts = op.getCounts();
     Type integer = b.getI64Type();
     Value count = arith::IndexCastOp::create(
-        b, loc, integer, b.createOrFold<tensor::DimOp>(loc, op.getInput(), 1));
+        b, integer, b.createOrFold<tensor::DimOp>(op.getInput(), 1));
     SmallVector<Value> inputs = {lengths};
     if (counts)
       inputs.push_back(counts);
     SmallVector<AffineMap> maps(inputs.size() + 1, b.getMultiDimIdentityMap(1));
-    auto widen = [&](Value number) -> Value {
-      if (number.getType() == integer)
-        return number;
-      return arith::ExtSIOp::create(b, loc, integer, number);
-    };
-    return createGeneric(b, loc, inputs,
-                         empty(tensor::getMixedSizes(b, loc, lengths), integer),
-                         maps, [&](ValueRange e) -> Value {
-                           Value length = widen(e[0]);
-                           return arith::AddIOp::create(
-                               b, loc, length, counts ? widen(e[1]) : count);
-                         });
+    return b.generic(inputs, b.empty(b.sizes(lengths), integer), maps,
+                     [&](ValueRange e) -> Value {
+                       Value length = b.convert(e[0], integer);
+                       return arith::AddIOp::create(
+                           b, length,
+                           counts ? b.convert(e[1], integer) : count);
+                     });
   }
 
   /// Appends to cache `number`, and reads all of it (L6).
@@ -170,7 +159,7 @@ private:
     if (isQuantized)
       outs.push_back(caches[number + 2]);
     auto append = CacheAppendOp::create(
-        b, loc, TypeRange(ValueRange(outs)), rows, outs, op.getLengths(),
+        b, TypeRange(ValueRange(outs)), rows, outs, op.getLengths(),
         op.getCounts(), /*sequences=*/Value(), op.getTable(), op.getRing());
     caches[number] = append->getResult(0);
     Value scales;
@@ -183,21 +172,18 @@ private:
         RankedTensorType::get({lengths.getDimSize(0), numKeyHeads(),
                                ShapedType::kDynamic, stored.getDimSize(3)},
                               op.getElementType());
-    return CacheReadOp::create(b, loc, type, append->getResult(0), scales,
-                               after, op.getTable(), size, op.getRing());
+    return CacheReadOp::create(b, type, append->getResult(0), scales, after,
+                               op.getTable(), size, op.getRing());
   }
 
   Value emitCapacity(Value cache) {
-    Value rows = b.createOrFold<tensor::DimOp>(loc, cache, 2);
-    if (!op.getTable())
-      return rows;
-    Value pages = b.createOrFold<tensor::DimOp>(loc, op.getTable(), 1);
-    return b.createOrFold<arith::MulIOp>(loc, pages, rows);
+    Value rows = b.index(b.size(cache, 2));
+    return op.getTable() ? b.mul(b.size(op.getTable(), 1), rows) : rows;
   }
 
   Value attend(Value query, Value key, Value value) { // L8
     Value rows = emptyRows(op.getInput(), numHeads(), valueSize());
-    auto attention = AttentionOp::create(b, loc, query, key, value, rows);
+    auto attention = AttentionOp::create(b, query, key, value, rows);
     attention.setStaticScaleAttr(op.getStaticScaleAttr());
     if (Value offset = getOffset())
       attention.getOffsetMutable().assign(offset);
@@ -216,10 +202,8 @@ private:
     }
     attention.getScoreCapturesMutable().assign(op.getScoreCaptures());
     attention.getMaskCapturesMutable().assign(op.getMaskCaptures());
-    b.inlineRegionBefore(op.getScore(), attention.getScore(),
-                         attention.getScore().end());
-    b.inlineRegionBefore(op.getMask(), attention.getMask(),
-                         attention.getMask().end());
+    attention.getScore().takeBody(op.getScore());
+    attention.getMask().takeBody(op.getMask());
     // No token comes after the last position that is stored.
     if (op.hasCache() && !isCausal(attention.getMask()))
       hidePadding(attention);
@@ -251,22 +235,21 @@ private:
     bool isNew = mask.empty();
     if (isNew)
       b.createBlock(&mask, mask.end(), SmallVector<Type>(4, b.getIndexType()),
-                    SmallVector<Location>(4, loc));
+                    SmallVector<Location>(4, b.getLoc()));
     attention.getMaskCapturesMutable().append(after);
     Block &block = mask.front();
-    Value lengths = block.addArgument(after.getType(), loc);
+    Value lengths = block.addArgument(after.getType(), b.getLoc());
     Position at{block.getArgument(0), block.getArgument(1),
                 block.getArgument(2), block.getArgument(3)};
     if (isNew) {
-      Value keep = buildKeyPadding({b, loc}, at, lengths);
-      YieldOp::create(b, loc, keep);
+      Value keep = buildKeyPadding({b, b.getLoc()}, at, lengths);
+      YieldOp::create(b, keep);
       return;
     }
     Operation *yield = block.getTerminator();
     b.setInsertionPoint(yield);
-    Value keep = buildKeyPadding({b, loc}, at, lengths);
-    yield->setOperand(
-        0, arith::AndIOp::create(b, loc, yield->getOperand(0), keep));
+    Value keep = buildKeyPadding({b, b.getLoc()}, at, lengths);
+    yield->setOperand(0, arith::AndIOp::create(b, yield->getOperand(0), keep));
   }
 
   /// `rows * sigmoid(gate)`, where a gate of one element is that of its head.
@@ -279,23 +262,16 @@ private:
     if (op.getGateSize() == 1)
       exprs[3] = b.getAffineConstantExpr(0);
     AffineMap ofGate = AffineMap::get(4, 0, exprs, b.getContext());
-    auto widen = [&](Value x) -> Value {
-      if (x.getType() == sums)
-        return x;
-      return arith::ExtFOp::create(b, loc, sums, x);
-    };
     auto body = [&](ValueRange e) -> Value {
-      Value one = arith::ConstantOp::create(b, loc, b.getFloatAttr(sums, 1.0));
+      Value one = b.real(sums, 1.0);
       Value power = math::ExpOp::create(
-          b, loc, arith::NegFOp::create(b, loc, widen(e[1])));
-      Value gated = arith::DivFOp::create(
-          b, loc, widen(e[0]), arith::AddFOp::create(b, loc, one, power));
-      if (op.getElementType() == sums)
-        return gated;
-      return arith::TruncFOp::create(b, loc, op.getElementType(), gated);
+          b, arith::NegFOp::create(b, b.convert(e[1], sums)));
+      Value gated = arith::DivFOp::create(b, b.convert(e[0], sums),
+                                          arith::AddFOp::create(b, one, power));
+      return b.convert(gated, op.getElementType());
     };
-    return createGeneric(b, loc, {rows, gate}, emptyLike(rows),
-                         {identity, ofGate, identity}, body);
+    return b.generic({rows, gate}, emptyLike(rows),
+                     {identity, ofGate, identity}, body);
   }
 
   Value emitOutput(Value rows) { // L9
@@ -305,15 +281,13 @@ private:
         project(rows, op.getOutput(), {drops ? emptyLike(out) : out})[0];
     if (!drops)
       return output;
-    return DropoutOp::create(b, loc, out.getType(), output, out,
-                             op.getDropoutSeed(), op.getDropoutCall(),
-                             op.getOutputRateAttr())
+    return DropoutOp::create(b, out.getType(), output, out, op.getDropoutSeed(),
+                             op.getDropoutCall(), op.getOutputRateAttr())
         .getResult(0);
   }
 
   MultiHeadAttentionOp op;
-  RewriterBase &b;
-  Location loc;
+  IndexBuilder b;
   SmallVector<Value> caches; ///< Of keys, of values, and scales of both.
   Value after; ///< Lengths of the sequences with the new tokens, if cached.
 };

@@ -9,11 +9,7 @@
 #include "lib/Layer/Passes.h"
 #include "lib/Layer/RowGroup.h"
 
-#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/PatternMatch.h"
 
@@ -38,8 +34,8 @@ namespace {
 class GroupTiler {
 public:
   GroupTiler(IRRewriter &rewriter, const RowGroup &group, int64_t rowsPerTile)
-      : b(rewriter), group(group), loc(group.getRoot()->getLoc()),
-        rowsPerTile(rowsPerTile), zero(b.getIndexAttr(0)) {}
+      : rewriter(rewriter), b(group.getRoot()->getLoc(), rewriter),
+        group(group), rowsPerTile(rowsPerTile), zero(b.getIndexAttr(0)) {}
 
   /// Replaces the group's results. Fails, without a change, if an operation
   /// cannot be tiled.
@@ -60,9 +56,9 @@ private:
   LogicalResult emitTile(const RowGroup::Member &member, OpFoldResult first,
                          OpFoldResult count);
 
-  IRRewriter &b;
+  IRRewriter &rewriter;
+  IndexBuilder b;
   const RowGroup &group;
-  Location loc;
   int64_t rowsPerTile;
   OpFoldResult zero;
   /// Of the root's loops, before the loop.
@@ -81,7 +77,7 @@ OpFoldResult GroupTiler::getNumRows() {
   const RowGroup::Member &root = group.getMembers().back();
   OpResult result = root.op->getResult(0);
   unsigned dim = *root.getRowDim(result);
-  return tensor::getMixedSize(b, loc, group.getDestination(result), dim);
+  return b.size(group.getDestination(result), dim);
 }
 
 GroupTiler::Box GroupTiler::getBox(const RowGroup::Member &member,
@@ -101,7 +97,7 @@ GroupTiler::Box GroupTiler::getBox(const RowGroup::Member &member,
 }
 
 Value GroupTiler::slice(Value tensor, const Box &box) {
-  return IndexBuilder(loc, b).slice(tensor, box.offsets, box.sizes);
+  return b.slice(tensor, box.offsets, box.sizes);
 }
 
 /// A tensor of the sizes of `box`, of which there is one for all iterations of
@@ -112,7 +108,7 @@ Value GroupTiler::createLocal(RankedTensorType type, const Box &box) {
   for (auto [size, offset] : llvm::zip_equal(sizes, box.offsets))
     if (!getConstantIntValue(size) && !isZeroInteger(offset))
       size = b.getIndexAttr(rowsPerTile);
-  Value local = tensor::EmptyOp::create(b, loc, sizes, type.getElementType());
+  Value local = b.empty(sizes, type.getElementType());
   return sizes == box.sizes ? local : slice(local, whole);
 }
 
@@ -124,7 +120,7 @@ void GroupTiler::setInputs(Operation *tile) {
     if (!known)
       continue;
     if (known.getType() != part.getType())
-      known = tensor::CastOp::create(b, loc, part.getType(), known);
+      known = tensor::CastOp::create(b, part.getType(), known);
     operand.set(known);
   }
 }
@@ -144,7 +140,7 @@ void GroupTiler::setInit(Operation *tile, OpResult whole, const Box &box) {
     return;
   OpOperand &initOfTile = tile->getOpOperand(init->getOperandNumber());
   if (to.getType() != initOfTile.get().getType())
-    to = tensor::CastOp::create(b, loc, initOfTile.get().getType(), to);
+    to = tensor::CastOp::create(b, initOfTile.get().getType(), to);
   initOfTile.set(to);
 }
 
@@ -171,7 +167,7 @@ LogicalResult GroupTiler::emitTile(const RowGroup::Member &member,
   }
   for (Operation *slice : tiled->generatedSlices)
     if (slice->use_empty())
-      b.eraseOp(slice);
+      rewriter.eraseOp(slice);
   return success();
 }
 
@@ -187,13 +183,11 @@ LogicalResult GroupTiler::emit() {
     auto original = cast<DestinationStyleOpInterface>(result.getDefiningOp());
     // What a member wrote there first, its tiles write to tensors of their own.
     if (to != original.getTiedOpOperand(cast<OpResult>(result))->get())
-      to = tensor::EmptyOp::create(
-          b, loc, tensor::getMixedSizes(b, loc, to),
-          cast<ShapedType>(result.getType()).getElementType());
+      to = b.empty(b.sizes(to), getElementTypeOrSelf(result));
     inits.push_back(to);
   }
   auto loop = scf::ForallOp::create(
-      b, loc, ArrayRef<OpFoldResult>{zero}, ArrayRef<OpFoldResult>{numRows},
+      b, ArrayRef<OpFoldResult>{zero}, ArrayRef<OpFoldResult>{numRows},
       ArrayRef<OpFoldResult>{b.getIndexAttr(rowsPerTile)}, inits,
       /*mapping=*/std::nullopt);
   for (auto [result, all] : llvm::zip_equal(results, loop.getRegionIterArgs()))
@@ -205,29 +199,28 @@ LogicalResult GroupTiler::emit() {
   if (!rows || *rows % rowsPerTile != 0) {
     AffineExpr i = b.getAffineDimExpr(0), n = b.getAffineSymbolExpr(0);
     count = affine::makeComposedFoldedAffineMin(
-        b, loc,
+        b, b.getLoc(),
         AffineMap::get(1, 1, {b.getAffineConstantExpr(rowsPerTile), n - i},
                        b.getContext()),
         {first, numRows});
   }
   for (const RowGroup::Member &member : group.getMembers())
     if (failed(emitTile(member, first, count))) {
-      b.eraseOp(loop);
+      rewriter.eraseOp(loop);
       return failure();
     }
   b.setInsertionPointToStart(loop.getTerminator().getBody());
   for (Value result : results) {
     const Box &box = boxes[result];
-    IndexBuilder(loc, b).insertInParallel(tiles[result], shared[result],
-                                          box.offsets, box.sizes);
+    b.insertInParallel(tiles[result], shared[result], box.offsets, box.sizes);
   }
   for (auto [result, replacement] : llvm::zip_equal(results, loop.getResults()))
-    b.replaceUsesWithIf(result, replacement, [&](OpOperand &use) {
+    rewriter.replaceUsesWithIf(result, replacement, [&](OpOperand &use) {
       return !group.isMember(use.getOwner()) &&
              !loop->isAncestor(use.getOwner());
     });
   for (const RowGroup::Member &member : llvm::reverse(group.getMembers()))
-    b.eraseOp(member.op);
+    rewriter.eraseOp(member.op);
   return success();
 }
 

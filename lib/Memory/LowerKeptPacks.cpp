@@ -22,13 +22,11 @@
 
 #include "lib/Kernel/KeptBuffers.h"
 #include "lib/Memory/Passes.h"
-#include "lib/Plan/CacheLine.h"
 #include "lib/Plan/CacheModel.h"
 
 #include "dialect/AttnOps.h"
 #include "dialect/Shared/IndexBuilder.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/PatternMatch.h"
 
 namespace mlir::attn {

@@ -7,11 +7,9 @@
 
 #include "lib/Memory/PrefetchShares.h"
 #include "dialect/Shared/IndexBuilder.h"
-#include "lib/Plan/CacheLine.h"
+#include "lib/Plan/CacheModel.h"
 
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Interfaces/ValueBoundsOpInterface.h"
 
@@ -142,8 +140,8 @@ int64_t PrefetchShares::getNumLines() const {
   return most;
 }
 
-void PrefetchShares::cut(OpBuilder &builder, Location loc, Value numShares) {
-  IndexBuilder b(loc, builder);
+void PrefetchShares::cut(ImplicitLocOpBuilder &builder, Value numShares) {
+  IndexBuilder b(builder.getLoc(), builder);
   std::optional<int64_t> count = getConstantIntValue(numShares);
   shares.clear();
   for (PrefetchOp prefetch : prefetches) {
@@ -206,9 +204,8 @@ static void emitLines(IndexBuilder &b, PrefetchOp op, Value number, Value first,
   }
 }
 
-void PrefetchShares::emit(OpBuilder &builder, Location loc,
-                          Value number) const {
-  IndexBuilder b(loc, builder);
+void PrefetchShares::emit(ImplicitLocOpBuilder &builder, Value number) const {
+  IndexBuilder b(builder.getLoc(), builder);
   for (auto [which, share] : llvm::enumerate(shares)) {
     PrefetchOp prefetch = prefetches[which];
     if (!share.numRows) {
@@ -218,11 +215,9 @@ void PrefetchShares::emit(OpBuilder &builder, Location loc,
     Value place = share.first ? b.add(share.first, number) : number;
     Value first = b.add(prefetch.getFirst(), b.mul(place, share.numRows));
     Value last = b.sub(prefetch.getEnd(), 1);
-    auto rows = scf::ForOp::create(b, b.index(0), share.numRows, b.index(1));
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(rows.getBody());
-    Value row = b.add(first, rows.getInductionVar());
-    emitRow(b, prefetch, b.min(row, last));
+    b.loop(0, share.numRows, 1, [&](Value row) {
+      emitRow(b, prefetch, b.min(b.add(first, row), last));
+    });
   }
 }
 

@@ -10,6 +10,8 @@
 
 #include "dialect/AttnOps.h"
 
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
 namespace mlir::attn {
 
 /// Prefetches with `spread`, whose rows an operation after them fetches in
@@ -31,12 +33,12 @@ public:
   int64_t getNumLines() const;
   /// Cuts the rows of each prefetch into `numShares`, an index, for what is
   /// emitted from here on.
-  void cut(OpBuilder &b, Location loc, Value numShares);
+  void cut(ImplicitLocOpBuilder &b, Value numShares);
   /// Fetches the share of number `number`, an index: lines, if it is known how
   /// many shares and rows there are, else rows. All shares have as many, though
   /// the last one comes again: the end of a loop that runs a few times, now
   /// more and now less, would be mispredicted.
-  void emit(OpBuilder &b, Location loc, Value number) const;
+  void emit(ImplicitLocOpBuilder &b, Value number) const;
   /// Erases the prefetches, which are emitted.
   void erase();
 

@@ -18,14 +18,12 @@
 
 #include "dialect/AttnOps.h"
 #include "dialect/Shared/KnownSizes.h"
-#include "lib/Online/OnlineForm.h"
 #include "lib/Online/OnlineQuery.h"
 #include "lib/Online/OnlineTensors.h"
 #include "lib/Online/Passes.h"
 #include "lib/Online/SharedOperands.h"
 #include "lib/Online/TilePrefetch.h"
 #include "lib/Online/VisibleRange.h"
-#include "lib/Plan/PackPlan.h"
 #include "lib/Plan/Plan.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -52,7 +50,6 @@ public:
   OnlineForm(AttentionOp op, OpBuilder &builder, OnlineLayout layout,
              int64_t numRows, int64_t lanes, SharedOperands &shared)
       : OnlineTensors(builder, op), layout(layout),
-        isNarrow(op.getElementType() != type),
         inRows(layout == OnlineLayout::Rows || layout == OnlineLayout::Mma),
         numRows(layout == OnlineLayout::Rows ? numRows : lanes), lanes(lanes),
         shared(shared) {}
@@ -119,8 +116,7 @@ private:
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPoint(online);
     Operation *rows = online.getValue().getDefiningOp();
-    online.getValueMutable().assign(
-        shared.getPacks(b, b.getLoc(), op.getValue()));
+    online.getValueMutable().assign(shared.getPacks(b, op.getValue()));
     online.setPackedValues(true);
     rows->erase();
   }
@@ -151,8 +147,7 @@ private:
     }
     Value zero = b.index(0);
     Value sink = tensor::ExtractOp::create(b, op.getSink(), zero);
-    if (sink.getType() != type)
-      sink = arith::ExtFOp::create(b, type, sink);
+    sink = b.convert(sink, type);
     state.push_back(fill(empty({lanes}), emitSinkMaximum(sink)));
     state.push_back(fill(empty({lanes}), emitSinkSum(sink)));
     sinkFactors = fill(empty({lanes}), emitSinkFactor(sink));
@@ -184,11 +179,8 @@ private:
                            /*rank=*/1);
     Value all = fill(empty({lanes}), -kInfinity);
     Value part = b.slice(all, zero, rows);
-    part = map({source}, part, {identity(1)}, [&](ValueRange sink) -> Value {
-      if (sink[0].getType() == type)
-        return sink[0];
-      return arith::ExtFOp::create(b, type, sink[0]);
-    });
+    part = map({source}, part, {identity(1)},
+               [&](ValueRange sink) { return b.convert(sink[0], type); });
     return b.insert(part, all, zero, rows);
   }
 
@@ -233,9 +225,7 @@ private:
             [&](ValueRange arguments) -> Value {
               Value output =
                   arith::MulFOp::create(b, arguments[0], arguments[1]);
-              if (!isNarrow)
-                return output;
-              return arith::TruncFOp::create(b, op.getElementType(), output);
+              return b.convert(output, op.getElementType());
             });
     return insert(outputs, op.getOutput(), {rows, b.getIndexAttr(size)});
   }
@@ -279,7 +269,6 @@ private:
   }
 
   OnlineLayout layout;
-  bool isNarrow;   ///< Query, key and value are, and the output.
   bool inRows;     ///< O has a row for each query.
   int64_t numRows; ///< Of the online form, at least as many as queries.
   int64_t lanes;

@@ -46,87 +46,73 @@ int64_t BlockPages::getRowsAtATime(CachedRows &rows) {
   return rows.getRowsOfPack(OnlineAttentionOp::kKeysPerPack);
 }
 
-void BlockPages::fetchValues(OpBuilder &builder, Location loc, Value from) {
+void BlockPages::fetchValues(IndexBuilder &b, Value from) {
   if (keysAhead == 0)
     return;
-  IndexBuilder b(loc, builder);
   int64_t rows = getRowsAtATime(*value);
-  Value values = value
-                     ->extract(b, loc, b.bitAnd(from, b.index(-rows)),
-                               b.getIndexAttr(rows))
-                     .elements;
+  Value values =
+      value->extract(b, b.bitAnd(from, b.index(-rows)), b.getIndexAttr(rows))
+          .elements;
   PrefetchOp::create(b, values, b.index(0), b.index(rows)).setSpread(true);
 }
 
-void BlockPages::fetchNextKeys(OpBuilder &builder, Location loc, Value first) {
-  IndexBuilder b(loc, builder);
+void BlockPages::fetchNextKeys(IndexBuilder &b, Value first) {
   int64_t rows = getRowsAtATime(key);
   SmallVector<Value> pages;
   for (int64_t row = 0; row < keysAhead; row += rows) {
     Value later = b.add(first, keysAhead + row);
     // Of the last block, its own.
     later = b.select(b.isLess(later, end), later, first);
-    pages.push_back(key.extract(b, loc, later, b.getIndexAttr(rows)).elements);
+    pages.push_back(key.extract(b, later, b.getIndexAttr(rows)).elements);
   }
   for (Value page : pages)
     PrefetchOp::create(b, page, b.index(0), b.index(rows)).setSpread(true);
 }
 
-Value BlockPages::multiplyKeys(OpBuilder &builder, Location loc, Value first,
-                               OpFoldResult count, Value scores,
-                               Product product) {
-  IndexBuilder b(loc, builder);
+Value BlockPages::multiplyKeys(IndexBuilder &b, Value first, OpFoldResult count,
+                               Value scores, Product product) {
   OpFoldResult unit = b.getIndexAttr(getRowsAtATime(key));
   return forEachPart(
-      b, loc, first, b.add(first, count), unit, scores,
-      [&](OpBuilder &builder, Location loc, Value from, OpFoldResult count,
+      b, first, b.add(first, count), unit, scores,
+      [&](Value from, OpFoldResult count,
           ValueRange carried) -> SmallVector<Value> {
-        IndexBuilder b(loc, builder);
-        Value keys = key.extract(b, loc, from, count).elements;
-        fetchValues(b, loc, from);
+        Value keys = key.extract(b, from, count).elements;
+        fetchValues(b, from);
         SmallVector<OpFoldResult> at = {b.sub(from, first), b.getIndexAttr(0)},
                                   sizes = {count, b.size(scores, 1)};
-        Value part = product(b, loc, keys, b.slice(carried[0], at, sizes));
+        Value part = product(keys, b.slice(carried[0], at, sizes));
         return {b.insert(part, carried[0], at, sizes)};
       })[0];
 }
 
-Value BlockPages::packValues(OpBuilder &builder, Location loc, Value first,
-                             OpFoldResult count, int64_t maximumPacks,
-                             OpFoldResult numPacks) {
-  IndexBuilder b(loc, builder);
-  Value all = emitEmptyPacks(b, loc, value->getElementType(), value->getSize(),
+Value BlockPages::packValues(IndexBuilder &b, Value first, OpFoldResult count,
+                             int64_t maximumPacks, OpFoldResult numPacks) {
+  Value all = emitEmptyPacks(b, value->getElementType(), value->getSize(),
                              maximumPacks, numPacks);
-  auto loop =
-      scf::ForOp::create(b, b.index(0), b.index(numPacks), b.index(1), all);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
-  Value number = loop.getInductionVar(), packs = loop.getRegionIterArg(0),
-        row = b.mul(number, OnlineAttentionOp::kKeysPerPack);
-  SmallVector<OpFoldResult> at = {number, b.getIndexAttr(0), b.getIndexAttr(0)},
-                            sizes = b.sizes(packs);
-  sizes[0] = b.getIndexAttr(1);
-  OpFoldResult rows =
-      b.min(b.sub(b.index(count), row), OnlineAttentionOp::kKeysPerPack);
-  Value pack = value->emitPack(b, loc, b.add(first, row), rows,
-                               b.slice(packs, at, sizes, /*rank=*/2));
-  scf::YieldOp::create(b, b.insert(pack, packs, at, sizes));
-  return loop.getResult(0);
+  return b.loop(0, numPacks, 1, all, [&](Value number, Value packs) {
+    Value row = b.mul(number, OnlineAttentionOp::kKeysPerPack);
+    SmallVector<OpFoldResult> at = {number, b.getIndexAttr(0),
+                                    b.getIndexAttr(0)},
+                              sizes = b.sizes(packs);
+    sizes[0] = b.getIndexAttr(1);
+    OpFoldResult rows =
+        b.min(b.sub(b.index(count), row), OnlineAttentionOp::kKeysPerPack);
+    Value pack = value->emitPack(b, b.add(first, row), rows,
+                                 b.slice(packs, at, sizes, /*rank=*/2));
+    return b.insert(pack, packs, at, sizes);
+  });
 }
 
-Value BlockPages::addValues(OpBuilder &builder, Location loc, Value first,
-                            OpFoldResult count, Value weights,
-                            Value accumulator, Sum sum) {
-  IndexBuilder b(loc, builder);
+Value BlockPages::addValues(IndexBuilder &b, Value first, OpFoldResult count,
+                            Value weights, Value accumulator, Sum sum) {
   OpFoldResult unit = b.getIndexAttr(getRowsAtATime(*value));
-  return forEachPart(
-      b, loc, first, b.add(first, count), unit, accumulator,
-      [&](OpBuilder &builder, Location loc, Value from, OpFoldResult count,
-          ValueRange carried) -> SmallVector<Value> {
-        IndexBuilder b(loc, builder);
-        Value values = value->extract(b, loc, from, count).elements;
-        Value part = b.slice(weights, {b.sub(from, first), b.getIndexAttr(0)},
-                             {count, b.size(weights, 1)});
-        return {sum(b, loc, values, part, carried[0])};
-      })[0];
+  return forEachPart(b, first, b.add(first, count), unit, accumulator,
+                     [&](Value from, OpFoldResult count,
+                         ValueRange carried) -> SmallVector<Value> {
+                       Value values = value->extract(b, from, count).elements;
+                       Value part = b.slice(
+                           weights, {b.sub(from, first), b.getIndexAttr(0)},
+                           {count, b.size(weights, 1)});
+                       return {sum(values, part, carried[0])};
+                     })[0];
 }

@@ -28,33 +28,32 @@ public:
 
   /// Has `product` write the rows of `scores` that those of `keys` are for, one
   /// page after the other: positions from `first` on, `count` in all.
-  using Product =
-      function_ref<Value(OpBuilder &b, Location loc, Value keys, Value scores)>;
-  Value multiplyKeys(OpBuilder &b, Location loc, Value first,
-                     OpFoldResult count, Value scores, Product product);
+  using Product = function_ref<Value(Value keys, Value scores)>;
+  Value multiplyKeys(IndexBuilder &b, Value first, OpFoldResult count,
+                     Value scores, Product product);
 
   /// The packs `(T, Dv, 32)` of the values of `count` positions from `first`
   /// on, in a buffer for `maximumPacks`.
-  Value packValues(OpBuilder &b, Location loc, Value first, OpFoldResult count,
+  Value packValues(IndexBuilder &b, Value first, OpFoldResult count,
                    int64_t maximumPacks, OpFoldResult numPacks);
 
   /// Has `sum` add to `accumulator` what the values have, and the rows of
   /// `weights` that are theirs, one page after the other.
-  using Sum = function_ref<Value(OpBuilder &b, Location loc, Value values,
-                                 Value weights, Value accumulator)>;
-  Value addValues(OpBuilder &b, Location loc, Value first, OpFoldResult count,
+  using Sum =
+      function_ref<Value(Value values, Value weights, Value accumulator)>;
+  Value addValues(IndexBuilder &b, Value first, OpFoldResult count,
                   Value weights, Value accumulator, Sum sum);
 
   /// Fetches the keys of the block after that from `first` on, while the
   /// operation that follows computes.
-  void fetchNextKeys(OpBuilder &b, Location loc, Value first);
+  void fetchNextKeys(IndexBuilder &b, Value first);
   /// Fetches nothing from here on.
   void stopFetching() { keysAhead = 0; }
 
 private:
   BlockPages(CachedRows key) : key(key) {}
   int64_t getRowsAtATime(CachedRows &rows);
-  void fetchValues(OpBuilder &b, Location loc, Value from);
+  void fetchValues(IndexBuilder &b, Value from);
 
   CachedRows key;
   std::optional<CachedRows> value;

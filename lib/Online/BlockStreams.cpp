@@ -8,7 +8,6 @@
 #include "lib/Online/BlockStreams.h"
 #include "dialect/Shared/IndexBuilder.h"
 #include "lib/Memory/LaterIteration.h"
-#include "lib/Plan/CacheLine.h"
 #include "lib/Plan/CacheModel.h"
 #include "lib/Plan/Plan.h"
 
@@ -108,9 +107,8 @@ BlockStreams BlockStreams::emit(OpBuilder &b, OnlineAttentionOp block,
   return streams;
 }
 
-void BlockStreams::emitRows(OpBuilder &builder, Location loc, Value rows,
-                            int64_t ahead, int64_t numRows) const {
-  IndexBuilder b(loc, builder);
+void BlockStreams::emitRows(IndexBuilder &b, Value rows, int64_t ahead,
+                            int64_t numRows) const {
   if (rows)
     PrefetchOp::create(b, rows, b.index(ahead), b.index(ahead + numRows))
         .setSpread(true);

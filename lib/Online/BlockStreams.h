@@ -14,7 +14,7 @@
 #define ATTN_ONLINE_BLOCKSTREAMS_H
 
 #include "dialect/AttnOps.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "dialect/Shared/IndexBuilder.h"
 
 namespace mlir::attn {
 
@@ -32,16 +32,16 @@ public:
 
   /// Fetches `numRows` rows while the operation that follows computes: the
   /// product of queries and keys.
-  void fetchWithScores(OpBuilder &b, Location loc, int64_t numRows) const {
-    emitRows(b, loc, values, valuesAhead, numRows);
+  void fetchWithScores(IndexBuilder &b, int64_t numRows) const {
+    emitRows(b, values, valuesAhead, numRows);
   }
   /// The same, of weights and values.
-  void fetchWithOutput(OpBuilder &b, Location loc, int64_t numRows) const {
-    emitRows(b, loc, next, nextAhead, numRows);
+  void fetchWithOutput(IndexBuilder &b, int64_t numRows) const {
+    emitRows(b, next, nextAhead, numRows);
   }
 
 private:
-  void emitRows(OpBuilder &b, Location loc, Value rows, int64_t ahead,
+  void emitRows(IndexBuilder &b, Value rows, int64_t ahead,
                 int64_t numRows) const;
 
   Value values, next; ///< Null: nothing is fetched.

@@ -10,12 +10,7 @@
 #include "dialect/Shared/IndexBuilder.h"
 #include "lib/Online/StoredElements.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Arith/Utils/Utils.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/Transforms/Transforms.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
@@ -97,112 +92,90 @@ std::optional<int64_t> CachedRows::getUnit() {
   return rows;
 }
 
-std::pair<Value, Value> CachedRows::clampToStored(OpBuilder &b, Location loc,
-                                                  Value begin, Value end) {
-  StoredPositions stored = createStoredPositions(
-      b, loc, read, getValueOrCreateConstantIndexOp(b, loc, batch));
-  return {arith::MaxSIOp::create(b, loc, begin, stored.begin),
-          arith::MinSIOp::create(b, loc, end, stored.end)};
+std::pair<Value, Value> CachedRows::clampToStored(IndexBuilder &b, Value begin,
+                                                  Value end) {
+  StoredPositions stored =
+      createStoredPositions(b, b.getLoc(), read, b.index(batch));
+  return {arith::MaxSIOp::create(b, begin, stored.begin),
+          arith::MinSIOp::create(b, end, stored.end)};
 }
 
 /// A tensor without its first two dimensions, which are of size 1. Rows have
 /// their first `size` elements.
-static Value dropHead(OpBuilder &b, Location loc, Value tensor, int64_t size) {
-  auto type = cast<RankedTensorType>(tensor.getType());
-  SmallVector<OpFoldResult> offsets(type.getRank(), b.getIndexAttr(0)),
-      sizes = tensor::getMixedSizes(b, loc, tensor),
-      strides(type.getRank(), b.getIndexAttr(1));
-  SmallVector<int64_t> shape(type.getShape().drop_front(2));
-  if (shape.size() == 2) {
-    shape[1] = size;
+static Value dropHead(IndexBuilder &b, Value tensor, int64_t size) {
+  SmallVector<OpFoldResult> sizes = b.sizes(tensor);
+  int64_t rank = int64_t(sizes.size());
+  if (rank == 4)
     sizes[3] = b.getIndexAttr(size);
-  }
-  return tensor::ExtractSliceOp::create(
-      b, loc, RankedTensorType::get(shape, type.getElementType()), tensor,
-      offsets, sizes, strides);
+  return b.slice(tensor, b.zeros(rank), sizes, rank - 2);
 }
 
-CachedRows::Rows CachedRows::extract(OpBuilder &b, Location loc, Value position,
+CachedRows::Rows CachedRows::extract(IndexBuilder &b, Value position,
                                      OpFoldResult count) {
-  auto [elements, scales] = extractStoredRows(
-      b, loc, read, getValueOrCreateConstantIndexOp(b, loc, batch), head,
-      b.getIndexAttr(1), position, count);
-  return {dropHead(b, loc, elements, size),
-          scales ? dropHead(b, loc, scales, size) : Value()};
+  auto [elements, scales] =
+      extractStoredRows(b, b.getLoc(), read, b.index(batch), head,
+                        b.getIndexAttr(1), position, count);
+  return {dropHead(b, elements, size),
+          scales ? dropHead(b, scales, size) : Value()};
 }
 
-Value CachedRows::view(OpBuilder &builder, Location loc, OpFoldResult position,
+Value CachedRows::view(IndexBuilder &b, OpFoldResult position,
                        OpFoldResult count) {
-  IndexBuilder b(loc, builder);
   return b.slice(all, {position, b.getIndexAttr(0)},
                  {count, b.getIndexAttr(size)});
 }
 
-CachedRows::Rows CachedRows::allocate(OpBuilder &b, Location loc,
-                                      int64_t count) {
+CachedRows::Rows CachedRows::allocate(IndexBuilder &b, int64_t count) {
   Rows rows;
-  rows.elements = tensor::EmptyOp::create(
-      b, loc, ArrayRef<int64_t>{count, size}, getElementType());
+  rows.elements = b.empty(ArrayRef<int64_t>{count, size}, getElementType());
   if (read.isQuantized())
-    rows.scales = tensor::EmptyOp::create(b, loc, ArrayRef<int64_t>{count},
-                                          b.getF32Type());
+    rows.scales = b.empty(ArrayRef<int64_t>{count}, b.getF32Type());
   return rows;
 }
 
 /// The slice of rows [first, first + count) of a matrix or of a vector.
-static tensor::ExtractSliceOp sliceRows(OpBuilder &b, Location loc, Value rows,
-                                        OpFoldResult first,
-                                        OpFoldResult count) {
-  auto type = cast<RankedTensorType>(rows.getType());
-  SmallVector<OpFoldResult> offsets(type.getRank(), b.getIndexAttr(0)),
-      sizes = tensor::getMixedSizes(b, loc, rows),
-      strides(type.getRank(), b.getIndexAttr(1));
+static Value sliceRows(IndexBuilder &b, Value rows, OpFoldResult first,
+                       OpFoldResult count) {
+  SmallVector<OpFoldResult> sizes = b.sizes(rows),
+                            offsets = b.zeros(sizes.size());
   offsets[0] = first;
   sizes[0] = count;
-  return tensor::ExtractSliceOp::create(b, loc, rows, offsets, sizes, strides);
+  return b.slice(rows, offsets, sizes);
 }
 
-CachedRows::Rows CachedRows::take(OpBuilder &b, Location loc, Rows rows,
+CachedRows::Rows CachedRows::take(IndexBuilder &b, Rows rows,
                                   OpFoldResult count) {
   OpFoldResult zero = b.getIndexAttr(0);
-  return {sliceRows(b, loc, rows.elements, zero, count),
-          rows.scales ? sliceRows(b, loc, rows.scales, zero, count).getResult()
-                      : Value()};
+  return {sliceRows(b, rows.elements, zero, count),
+          rows.scales ? sliceRows(b, rows.scales, zero, count) : Value()};
 }
 
 /// `rows` with `part` as those from `first` on.
-static Value insertRows(OpBuilder &b, Location loc, Value part, Value rows,
-                        Value first) {
-  SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, loc, part),
-                            offsets(sizes.size(), b.getIndexAttr(0)),
-                            strides(sizes.size(), b.getIndexAttr(1));
+static Value insertRows(IndexBuilder &b, Value part, Value rows, Value first) {
+  SmallVector<OpFoldResult> sizes = b.sizes(part),
+                            offsets = b.zeros(sizes.size());
   offsets[0] = first;
-  return tensor::InsertSliceOp::create(b, loc, part, rows, offsets, sizes,
-                                       strides);
+  return b.insert(part, rows, offsets, sizes);
 }
 
-SmallVector<Value> attn::forEachPart(OpBuilder &builder, Location loc,
-                                     Value begin, Value end, OpFoldResult unit,
-                                     ValueRange carried, PartBody body) {
-  IndexBuilder b(loc, builder);
+SmallVector<Value> attn::forEachPart(IndexBuilder &b, Value begin, Value end,
+                                     OpFoldResult unit, ValueRange carried,
+                                     PartBody body) {
   Value low = b.div(begin, unit), high = b.add(b.div(b.sub(end, 1), unit), 1);
   high = b.select(b.isLess(begin, end), high, low);
-  auto loop = scf::ForOp::create(b, low, high, b.index(1), carried);
-  b.setInsertionPointToStart(loop.getBody());
-  Value start = b.mul(loop.getInductionVar(), unit), from = b.max(start, begin),
-        to = b.min(b.add(start, unit), end);
-  OpFoldResult count = b.sub(to, from);
-  if (auto most = getConstantIntValue(unit))
-    count = b.minimum(
-        {b.getAffineSymbolExpr(0), b.getAffineConstantExpr(*most)}, count);
-  scf::YieldOp::create(b, body(b, loc, from, count, loop.getRegionIterArgs()));
-  return llvm::to_vector_of<Value>(loop.getResults());
+  return b.loop(low, high, 1, carried, [&](Value i, ValueRange carried) {
+    Value start = b.mul(i, unit), from = b.max(start, begin),
+          to = b.min(b.add(start, unit), end);
+    OpFoldResult count = b.sub(to, from);
+    if (auto most = getConstantIntValue(unit))
+      count = b.minimum(
+          {b.getAffineSymbolExpr(0), b.getAffineConstantExpr(*most)}, count);
+    return body(from, count, carried);
+  });
 }
 
-CachedRows::Rows CachedRows::gather(OpBuilder &builder, Location loc,
-                                    Value begin, Value end, Value first,
-                                    Rows rows) {
-  IndexBuilder b(loc, builder);
+CachedRows::Rows CachedRows::gather(IndexBuilder &b, Value begin, Value end,
+                                    Value first, Rows rows) {
   // A ring of no rows has none to copy, but is divided by.
   Value unit = b.createOrFold<arith::MaxUIOp>(
       b.createOrFold<tensor::DimOp>(read.getCache(), 2), b.index(1));
@@ -210,16 +183,14 @@ CachedRows::Rows CachedRows::gather(OpBuilder &builder, Location loc,
   if (rows.scales)
     carried.push_back(rows.scales);
   carried = forEachPart(
-      b, loc, begin, end, getAsOpFoldResult(unit), carried,
-      [&](OpBuilder &builder, Location loc, Value from, OpFoldResult count,
-          ValueRange carried) {
-        IndexBuilder b(loc, builder);
+      b, begin, end, getAsOpFoldResult(unit), carried,
+      [&](Value from, OpFoldResult count, ValueRange carried) {
         Value at = b.sub(from, first);
-        Rows part = extract(b, loc, from, count);
+        Rows part = extract(b, from, count);
         SmallVector<Value> results = {
-            insertRows(b, loc, part.elements, carried[0], at)};
+            insertRows(b, part.elements, carried[0], at)};
         if (part.scales)
-          results.push_back(insertRows(b, loc, part.scales, carried[1], at));
+          results.push_back(insertRows(b, part.scales, carried[1], at));
         return results;
       });
   return {carried[0], rows.scales ? carried[1] : Value()};
@@ -232,63 +203,54 @@ int64_t CachedRows::getRowsOfPack(int64_t rowsPerPack) {
   return rows < kLeast ? 0 : rows;
 }
 
-Value CachedRows::gatherPack(OpBuilder &b, Location loc, Value base, Value from,
-                             Value to, int64_t rowsPerPack, Type elementType) {
-  Rows rows = allocate(b, loc, rowsPerPack);
+Value CachedRows::gatherPack(IndexBuilder &b, Value base, Value from, Value to,
+                             int64_t rowsPerPack, Type elementType) {
+  Rows rows = allocate(b, rowsPerPack);
   for (Value *part : {&rows.elements, &rows.scales}) {
     if (!*part)
       continue;
     auto type = cast<RankedTensorType>(part->getType()).getElementType();
     Value zero =
-        arith::ConstantOp::create(b, loc, cast<TypedAttr>(b.getZeroAttr(type)));
-    *part = linalg::FillOp::create(b, loc, zero, *part).getResult(0);
+        arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(type)));
+    *part = linalg::FillOp::create(b, zero, *part).getResult(0);
   }
-  rows = gather(b, loc, from, to, base, rows);
+  rows = gather(b, from, to, base, rows);
   if (getElementType() == elementType)
     return rows.elements;
-  Value converted = tensor::EmptyOp::create(
-      b, loc, ArrayRef<int64_t>{rowsPerPack, size}, elementType);
-  return emitElements(b, loc, rows.elements, rows.scales, converted);
+  Value converted = b.empty(ArrayRef<int64_t>{rowsPerPack, size}, elementType);
+  return emitElements(b, b.getLoc(), rows.elements, rows.scales, converted);
 }
 
-Value CachedRows::emitPack(OpBuilder &builder, Location loc, OpFoldResult first,
+Value CachedRows::emitPack(IndexBuilder &b, OpFoldResult first,
                            OpFoldResult count, Value pack) {
-  IndexBuilder b(loc, builder);
   auto type = cast<RankedTensorType>(pack.getType());
   int64_t rowsPerPack = type.getDimSize(1);
   Value base = b.index(first), from, to;
-  std::tie(from, to) = clampToStored(b, loc, base, b.add(base, count));
-  auto transpose = [&](OpBuilder &b, Value rows, Value into) {
-    return linalg::TransposeOp::create(b, loc, rows, into,
-                                       ArrayRef<int64_t>{1, 0})
-        ->getResult(0);
-  };
-  auto emitGathered = [&](OpBuilder &b) {
+  std::tie(from, to) = clampToStored(b, base, b.add(base, count));
+  auto emitGathered = [&] {
     Value rows =
-        gatherPack(b, loc, base, from, to, rowsPerPack, type.getElementType());
-    return transpose(b, rows, pack);
+        gatherPack(b, base, from, to, rowsPerPack, type.getElementType());
+    return b.transpose(rows, pack, {1, 0});
   };
   int64_t rowsAtATime = getRowsOfPack(rowsPerPack);
   if (rowsAtATime == 0 || getElementType() != type.getElementType())
-    return emitGathered(b);
+    return emitGathered();
   // Rows are side by side, or it is the last pack.
   Value isWhole =
       b.bitAnd(b.isEqual(from, base), b.isEqual(to, b.add(base, rowsPerPack)));
-  auto choice = scf::IfOp::create(b, type, isWhole, /*withElseRegion=*/true);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(choice.elseBlock());
-  scf::YieldOp::create(b, emitGathered(b));
-  b.setInsertionPointToStart(choice.thenBlock());
-  Value all = pack;
-  for (int64_t row = 0; row < rowsPerPack; row += rowsAtATime) {
-    OpFoldResult number = b.getIndexAttr(rowsAtATime);
-    SmallVector<OpFoldResult> at = {b.getIndexAttr(0), b.getIndexAttr(row)},
-                              sizes = {b.getIndexAttr(size), number};
-    Value rows = extract(b, loc, b.add(base, row), number).elements;
-    all = b.insert(transpose(b, rows, b.slice(all, at, sizes)), all, at, sizes);
-  }
-  scf::YieldOp::create(b, all);
-  return choice.getResult(0);
+  auto emitWhole = [&] {
+    Value all = pack;
+    for (int64_t row = 0; row < rowsPerPack; row += rowsAtATime) {
+      OpFoldResult number = b.getIndexAttr(rowsAtATime);
+      SmallVector<OpFoldResult> at = {b.getIndexAttr(0), b.getIndexAttr(row)},
+                                sizes = {b.getIndexAttr(size), number};
+      Value rows = extract(b, b.add(base, row), number).elements;
+      rows = b.transpose(rows, b.slice(all, at, sizes), {1, 0});
+      all = b.insert(rows, all, at, sizes);
+    }
+    return all;
+  };
+  return b.choose(isWhole, emitWhole, emitGathered);
 }
 
 LogicalResult attn::eraseUnreadCaches(Operation *op) {

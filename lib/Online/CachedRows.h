@@ -9,8 +9,8 @@
 #define ATTN_ONLINE_CACHEDROWS_H
 
 #include "dialect/AttnOps.h"
+#include "dialect/Shared/IndexBuilder.h"
 
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/PatternMatch.h"
 
 #include <optional>
@@ -49,7 +49,7 @@ public:
 
   /// The positions of the range that are stored, an attention may see no others
   /// (C12).
-  std::pair<Value, Value> clampToStored(OpBuilder &b, Location loc, Value begin,
+  std::pair<Value, Value> clampToStored(IndexBuilder &b, Value begin,
                                         Value end);
 
   /// Some rows of the one head.
@@ -59,22 +59,20 @@ public:
   };
   /// `count` rows from `position` on, as they lie in the cache: where they are
   /// side by side.
-  Rows extract(OpBuilder &b, Location loc, Value position, OpFoldResult count);
+  Rows extract(IndexBuilder &b, Value position, OpFoldResult count);
 
   /// The same as a matrix of its own, of the rows that were matched.
-  Value view(OpBuilder &b, Location loc, OpFoldResult position,
-             OpFoldResult count);
+  Value view(IndexBuilder &b, OpFoldResult position, OpFoldResult count);
 
   /// The position of the matrix's first row.
   OpFoldResult getFirst() { return first; }
 
   /// Room for `count` rows, with nothing in it.
-  Rows allocate(OpBuilder &b, Location loc, int64_t count);
+  Rows allocate(IndexBuilder &b, int64_t count);
 
   /// Copies the rows of positions from `begin` up to `end`, wherever they lie,
   /// to those of `rows`, the first of which is that of position `first`.
-  Rows gather(OpBuilder &b, Location loc, Value begin, Value end, Value first,
-              Rows rows);
+  Rows gather(IndexBuilder &b, Value begin, Value end, Value first, Rows rows);
 
   /// How many rows of a pack are side by side wherever packs begin, 0 if too
   /// few to take them from where they lie.
@@ -82,15 +80,15 @@ public:
 
   /// Transposes `count` rows, from matrix row `first` on, into `pack`,
   /// `(size, rows)`, with zeros for those that are not stored.
-  Value emitPack(OpBuilder &b, Location loc, OpFoldResult first,
-                 OpFoldResult count, Value pack);
+  Value emitPack(IndexBuilder &b, OpFoldResult first, OpFoldResult count,
+                 Value pack);
 
   /// The first `count` of some rows.
-  static Rows take(OpBuilder &b, Location loc, Rows rows, OpFoldResult count);
+  static Rows take(IndexBuilder &b, Rows rows, OpFoldResult count);
 
 private:
   /// The same rows copied, as a matrix of `elementType`.
-  Value gatherPack(OpBuilder &b, Location loc, Value base, Value from, Value to,
+  Value gatherPack(IndexBuilder &b, Value base, Value from, Value to,
                    int64_t rowsPerPack, Type elementType);
 
   CacheReadOp read;
@@ -101,11 +99,10 @@ private:
 
 /// Emits `body` for the positions from `begin` up to `end`, those between two
 /// multiples of `unit` at a time: `count` from `from` on.
-using PartBody =
-    function_ref<SmallVector<Value>(OpBuilder &b, Location loc, Value from,
-                                    OpFoldResult count, ValueRange carried)>;
-SmallVector<Value> forEachPart(OpBuilder &b, Location loc, Value begin,
-                               Value end, OpFoldResult unit, ValueRange carried,
+using PartBody = function_ref<SmallVector<Value>(Value from, OpFoldResult count,
+                                                 ValueRange carried)>;
+SmallVector<Value> forEachPart(IndexBuilder &b, Value begin, Value end,
+                               OpFoldResult unit, ValueRange carried,
                                PartBody body);
 
 /// Erases reads of which only sizes are used, with their slices: sizes are

@@ -20,10 +20,8 @@
 #include "dialect/Plan/Target.h"
 #include "dialect/Shared/IndexBuilder.h"
 #include "dialect/Shared/KnownSizes.h"
-#include "lib/Online/BlockFacts.h"
 #include "lib/Online/BlockPages.h"
 #include "lib/Online/BlockStreams.h"
-#include "lib/Online/FirstBlock.h"
 #include "lib/Online/IntegerScores.h"
 #include "lib/Online/OnlineInPairs.h"
 #include "lib/Online/Passes.h"
@@ -31,12 +29,10 @@
 #include "lib/Online/StoredElements.h"
 #include "lib/Online/Sums.h"
 #include "lib/Online/TilePrefetch.h"
-#include "lib/Online/TrimBlock.h"
+#include "lib/Online/VisibleRange.h"
 #include "lib/Plan/Plan.h"
 
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
 #include "llvm/Support/MathExtras.h"
@@ -59,7 +55,7 @@ class Decomposition {
 public:
   Decomposition(OnlineAttentionOp op, OpBuilder &builder, int64_t maximumKeys,
                 bool withIntegers, std::optional<BlockPages> pages)
-      : op(op), b(op.getLoc(), builder), loc(op.getLoc()),
+      : op(op), b(op.getLoc(), builder),
         type(cast<RankedTensorType>(op.getAccumulator().getType())
                  .getElementType()),
         isInPairs(op.getLayout() == OnlineLayout::Pairs),
@@ -94,7 +90,7 @@ private:
                                 Place::product, Place::front};
     return isInPairs ? Place::eachHalf : places[number % std::size(places)];
   }
-  void fetchAt(OpBuilder &b, Place place) {
+  void fetchAt(Place place) {
     // Vectors have no time to spare for what tiles fetch in shares.
     bool spread = place == Place::softmax ||
                   (place == Place::product && isInPairs && multipliesTiles);
@@ -107,21 +103,16 @@ private:
   }
 
   SmallVector<Value> emitUnlessEmpty(const BlockFacts &facts) {
-    auto block = scf::IfOp::create(b, loc, TypeRange(op.getOuts()),
-                                   facts.isEmpty, /*withElseRegion=*/true);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(block.thenBlock());
-    // What a block that is skipped has no steps for is fetched instead of them.
-    for (auto [number, prefetch] : llvm::enumerate(prefetches))
-      if (getPlace(number) != Place::front)
-        emitPart(b, prefetch, /*spread=*/false);
-    SmallVector<Value> state(op.getOuts());
-    state[0] = emitZerosIf(b, loc, isFirst, state[0],
-                           [&](OpBuilder &) { return state[0]; });
-    scf::YieldOp::create(b, loc, state);
-    b.setInsertionPointToStart(block.elseBlock());
-    scf::YieldOp::create(b, loc, emitBlock(facts));
-    return block.getResults();
+    auto skip = [&] {
+      // What such a block has no steps for is fetched instead of them.
+      for (auto [number, prefetch] : llvm::enumerate(prefetches))
+        if (getPlace(number) != Place::front)
+          emitPart(b, prefetch, /*spread=*/false);
+      SmallVector<Value> state(op.getOuts());
+      state[0] = emitZerosIf(b, isFirst, state[0], [&] { return state[0]; });
+      return state;
+    };
+    return b.choose(facts.isEmpty, skip, [&] { return emitBlock(facts); });
   }
 
   SmallVector<Value> emitBlock(const BlockFacts &facts) {
@@ -155,24 +146,22 @@ private:
     Value scores = emitScores(lead ? afterLead(all) : all);
     SmallVector<Value> outs = {scores, op.getMaximum(), op.getSum(),
                                empty({lanes})};
-    fetchAt(b, Place::softmax);
+    fetchAt(Place::softmax);
     PlanAttr plan = getPlan(op);
     auto softmax = OnlineSoftmaxOp::create(
-        b, loc, TypeRange(outs), outs, op.getBatch(), op.getHead(),
-        op.getPosition(), firstKey, op.getNumQueries(),
-        getValueOrCreateConstantIndexOp(b, loc, numKeys), facts.isPartial,
+        b, TypeRange(outs), outs, op.getBatch(), op.getHead(), op.getPosition(),
+        firstKey, op.getNumQueries(), b.index(numKeys), facts.isPartial,
         facts.isDefined, op.getExact(), op.getScale(), op.getScoreCaptures(),
         op.getMaskCaptures(), /*in_order=*/plan && plan.getBatchInvariant());
     softmax.getScoreRegion().takeBody(op.getScoreRegion());
     softmax.getMaskRegion().takeBody(op.getMaskRegion());
-    fetchAt(b, Place::afterSoftmax);
+    fetchAt(Place::afterSoftmax);
     Value weights = softmax.getResult(0);
     if (op.hasDropout())
       weights = OnlineDropoutOp::create(
-                    b, loc, TypeRange(weights), weights, op.getDropoutSeed(),
+                    b, TypeRange(weights), weights, op.getDropoutSeed(),
                     op.getDropoutCall(), op.getDropoutLine(), op.getPosition(),
-                    firstKey, getValueOrCreateConstantIndexOp(b, loc, numKeys),
-                    op.getDropoutRateAttr())
+                    firstKey, b.index(numKeys), op.getDropoutRateAttr())
                     .getResult(0);
     if (lead)
       weights = b.insert(weights, all, leadOffsets(), maximumSizes());
@@ -182,25 +171,22 @@ private:
 
   /// The products of key and query, in the first rows of `all`, (K, L).
   Value emitScores(Value all) {
-    auto fetch = [&](OpBuilder &b) {
-      streams.fetchWithScores(b, loc, maximumKeys);
-    };
+    auto fetch = [&] { streams.fetchWithScores(b, maximumKeys); };
     if (withIntegers)
-      return emitIntegerScores(b, loc, op, all, groups, fetch);
-    Value zero = arith::ConstantOp::create(b, loc, b.getFloatAttr(type, 0.0));
+      return emitIntegerScores(b, op, all, groups, fetch);
+    Value zero = b.real(type, 0.0);
     if (op.hasRowPerQuery())
-      return emitScoresInRows(
-          linalg::FillOp::create(b, loc, zero, all).getResult(0));
-    auto inPairs = [&](OpBuilder &b, Location loc, Value keys, Value scores) {
-      scores = linalg::FillOp::create(b, loc, zero, scores).getResult(0);
-      fetch(b);
-      return emitScoresInPairs(b, loc, keys, op.getQuery(), scores);
+      return emitScoresInRows(b.fill(all, zero));
+    auto inPairs = [&](Value keys, Value scores) {
+      scores = b.fill(scores, zero);
+      fetch();
+      return emitScoresInPairs(b, keys, op.getQuery(), scores);
     };
-    Value part = rows(b, all);
+    Value part = rows(all);
     if (pages)
-      part = pages->multiplyKeys(b, loc, firstKey, numKeys, part, inPairs);
+      part = pages->multiplyKeys(b, firstKey, numKeys, part, inPairs);
     else if (isInPairs)
-      part = inPairs(b, loc, keys(), part);
+      part = inPairs(keys(), part);
     else
       part = emitScoresInLanes(part, zero, fetch);
     return b.insert(part, all, b.zeros(2), sizes());
@@ -208,11 +194,11 @@ private:
 
   /// The products of keys that are widened, beginning at `zero`.
   Value emitScoresInLanes(Value scores, Value zero,
-                          function_ref<void(OpBuilder &)> fetch) {
-    scores = linalg::FillOp::create(b, loc, zero, scores).getResult(0);
-    wideKeys = widen(b, op.getKey());
-    fetch(b);
-    return linalg::MatmulOp::create(b, loc, scores.getType(),
+                          function_ref<void()> fetch) {
+    scores = b.fill(scores, zero);
+    wideKeys = widen(op.getKey());
+    fetch();
+    return linalg::MatmulOp::create(b, scores.getType(),
                                     ValueRange{wideKeys, op.getQuery()},
                                     ValueRange{scores})
         .getResult(0);
@@ -223,179 +209,164 @@ private:
     AffineExpr j, q, d;
     bindDims(b.getContext(), j, q, d);
     Value part = groups.forEach(
-        b, loc, queries(b, all), /*dim=*/1,
-        [&](OpBuilder &b, Location loc, OpFoldResult first, Value sums) {
-          Value query = groups.take(b, loc, op.getQuery(), /*dim=*/0, first);
-          streams.fetchWithScores(b, loc, maximumKeys);
-          return emitSumOfProducts(b, loc, {op.getKey(), query}, sums,
+        b, queries(all), /*dim=*/1, [&](OpFoldResult first, Value sums) {
+          Value query = groups.take(b, op.getQuery(), /*dim=*/0, first);
+          streams.fetchWithScores(b, maximumKeys);
+          return emitSumOfProducts(b, {op.getKey(), query}, sums,
                                    {{j, d}, {q, d}, {j, q}});
         });
     all = b.insert(part, all, b.zeros(2), queriesOfKeys());
     if (!op.getKeyScales())
       return all;
-    part = emitScaledRows(b, all, op.getKeyScales());
+    part = emitScaledRows(all, op.getKeyScales());
     return b.insert(part, all, b.zeros(2), sizes());
   }
 
   /// The rows of the keys that there are, each times its scale: once for a row,
   /// where i8 would be multiplied element by element.
-  Value emitScaledRows(OpBuilder &b, Value matrix, Value scales) {
-    return emitProduct(b, loc, rows(b, matrix), scales, b.getAffineDimExpr(0));
+  Value emitScaledRows(Value matrix, Value scales) {
+    return emitProduct(b, rows(matrix), scales, b.getAffineDimExpr(0));
   }
 
   /// `c * O + value * P`. The rescale factor stands right before the product,
   /// whose accumulators it becomes the start of.
   Value emitAccumulator(Value weights, Value factor) {
     if (isInPairs)
-      weights = emitHiddenRows(b, loc, weights, lead, numValues);
+      weights = emitHiddenRows(b, weights, lead, numValues);
     Value value = op.getValue();
-    auto product = [&](OpBuilder &b) -> Value {
+    auto product = [&]() -> Value {
       if (isInPairs) {
         Value packs = value;
         if (pages && !op.getPackedValues())
-          packs = pages->packValues(b, loc, op.getFirstKey(), numValues,
-                                    maximumPacks(), numPacks(b));
+          packs = pages->packValues(b, op.getFirstKey(), numValues,
+                                    maximumPacks(), numPacks());
         else if (!op.getPackedValues())
-          packs = emitPacks(b, loc, packs, maximumPacks(), numPacks(b));
-        Value pairs = emitWeightsInPairs(b, loc, weights, numPacks(b));
-        Value start = emitStart(b, factor);
-        fetchAt(b, Place::product);
-        streams.fetchWithOutput(b, loc, maximumKeys);
+          packs = emitPacks(b, packs, maximumPacks(), numPacks());
+        Value pairs = emitWeightsInPairs(b, weights, numPacks());
+        Value start = emitStart(factor);
+        fetchAt(Place::product);
+        streams.fetchWithOutput(b, maximumKeys);
         if (pages)
-          pages->fetchNextKeys(b, loc, op.getFirstKey());
-        return emitOutputInPairs(b, loc, packs, pairs, start);
+          pages->fetchNextKeys(b, op.getFirstKey());
+        return emitOutputInPairs(b, packs, pairs, start);
       }
       Value factors = weights;
       if (op.getValueScales())
-        factors = emitScaledRows(b, weights, op.getValueScales());
+        factors = emitScaledRows(weights, op.getValueScales());
       if (op.hasRowPerQuery()) {
-        fetchAt(b, Place::product);
-        return emitOutputInRows(b, queries(b, factors), value, factor);
+        fetchAt(Place::product);
+        return emitOutputInRows(queries(factors), value, factor);
       }
-      Value wide = widen(b, op.getValue());
-      fetchAt(b, Place::product);
-      Value rescaled = emitRescaled(b, factor);
-      streams.fetchWithOutput(b, loc, maximumKeys);
+      Value wide = widen(op.getValue());
+      fetchAt(Place::product);
+      Value rescaled = emitRescaled(factor);
+      streams.fetchWithOutput(b, maximumKeys);
       return linalg::MatmulTransposeAOp::create(
-                 b, loc, rescaled.getType(), ValueRange{wide, rows(b, weights)},
-                 ValueRange{rescaled})
+                 b, b.getLoc(), rescaled.getType(),
+                 ValueRange{wide, rows(weights)}, ValueRange{rescaled})
           ->getResult(0);
     };
     if (matchPattern(op.getExact(), m_Zero()))
-      return product(b);
-    auto choice = scf::IfOp::create(
-        b, loc, op.getExact(),
-        [&](OpBuilder &b, Location loc) {
-          Value rescaled = emitRescaled(b, factor);
-          scf::YieldOp::create(b, loc,
-                               emitExactSum(b, value, weights, rescaled));
-        },
-        [&](OpBuilder &b, Location loc) {
-          scf::YieldOp::create(b, loc, product(b));
-        });
-    return choice.getResult(0);
+      return product();
+    return b.choose(
+        op.getExact(),
+        [&] { return emitExactSum(value, weights, emitRescaled(factor)); },
+        product);
   }
 
   /// `c * O + P * value`, of the rows that have queries.
-  Value emitOutputInRows(OpBuilder &b, Value weights, Value value,
-                         Value factor) {
+  Value emitOutputInRows(Value weights, Value value, Value factor) {
     AffineExpr q, d, j;
     bindDims(b.getContext(), q, d, j);
     return groups.forEach(
-        b, loc, op.getAccumulator(), /*dim=*/0,
-        [&](OpBuilder &b, Location loc, OpFoldResult first, Value before) {
-          Value factors = groups.take(b, loc, factor, /*dim=*/0, first);
+        b, op.getAccumulator(), /*dim=*/0,
+        [&](OpFoldResult first, Value before) {
+          Value factors = groups.take(b, factor, /*dim=*/0, first);
           Value rescaled =
-              emitProduct(b, loc, before, factors, b.getAffineDimExpr(0));
-          Value part = groups.take(b, loc, weights, /*dim=*/1, first);
-          streams.fetchWithOutput(b, loc, maximumKeys);
-          return emitSumOfProducts(b, loc, {part, value}, rescaled,
+              emitProduct(b, before, factors, b.getAffineDimExpr(0));
+          Value part = groups.take(b, weights, /*dim=*/1, first);
+          streams.fetchWithOutput(b, maximumKeys);
+          return emitSumOfProducts(b, {part, value}, rescaled,
                                    {{j, q}, {j, d}, {q, d}});
         });
   }
 
   /// What was summed before, if anything was.
-  Value emitStart(OpBuilder &b, Value factor) {
+  Value emitStart(Value factor) {
     Value before = op.getAccumulator();
-    auto rescale = [&](OpBuilder &b) { return emitRescaled(b, factor); };
+    auto rescale = [&] { return emitRescaled(factor); };
     if (!isFirst)
-      return rescale(b);
-    return emitZerosIf(b, loc, isFirst, before, [&](OpBuilder &b) {
-      return emitUnlessOnes(b, loc, factor, before, rescale);
+      return rescale();
+    return emitZerosIf(b, isFirst, before, [&] {
+      return emitUnlessOnes(b, factor, before, rescale);
     });
   }
 
   /// What was summed before, in the units of the new maximum.
-  Value emitRescaled(OpBuilder &b, Value factor) {
+  Value emitRescaled(Value factor) {
     if (op.hasRowPerQuery())
-      factor =
-          takeFirst(b, factor, OpFoldResult(b.getIndexAttr(op.getNumRows())));
-    return emitProduct(b, loc, op.getAccumulator(), factor,
+      factor = takeFirst(factor, OpFoldResult(b.getIndexAttr(op.getNumRows())));
+    return emitProduct(b, op.getAccumulator(), factor,
                        b.getAffineDimExpr(op.hasRowPerQuery() ? 0 : 1));
   }
 
   /// Leaves out the products with hidden positions. Lanes are the last loop.
-  Value emitExactSum(OpBuilder &b, Value value, Value weights,
-                     Value accumulator) {
+  Value emitExactSum(Value value, Value weights, Value accumulator) {
     AffineExpr d, j, i, q;
     if (op.getPackedValues()) {
       bindDims(b.getContext(), d, j, i, q);
-      Value packs = emitPackedRows(b, loc, weights, numPacks(b));
-      return emitVisibleSum(b, loc, {value, packs}, accumulator,
+      Value packs = emitPackedRows(b, weights, numPacks());
+      return emitVisibleSum(b, {value, packs}, accumulator,
                             {{j, d, i}, {j, i, q}, {d, q}});
     }
     if (op.hasRowPerQuery()) {
       bindDims(b.getContext(), q, j, d);
-      SmallVector<Value> inputs = {value, queries(b, weights)};
+      SmallVector<Value> inputs = {value, queries(weights)};
       if (!op.getValueScales())
-        return emitVisibleSum(b, loc, inputs, accumulator,
-                              {{j, d}, {j, q}, {q, d}});
+        return emitVisibleSum(b, inputs, accumulator, {{j, d}, {j, q}, {q, d}});
       inputs.push_back(op.getValueScales());
-      return emitVisibleSum(b, loc, inputs, accumulator,
+      return emitVisibleSum(b, inputs, accumulator,
                             {{j, d}, {j, q}, {j}, {q, d}});
     }
     bindDims(b.getContext(), d, j, q);
-    auto sum = [&](OpBuilder &b, Location loc, Value values, Value weights,
-                   Value accumulator) {
-      return emitVisibleSum(b, loc, {values, weights}, accumulator,
+    auto sum = [&](Value values, Value weights, Value accumulator) {
+      return emitVisibleSum(b, {values, weights}, accumulator,
                             {{j, d}, {j, q}, {d, q}});
     };
     if (pages)
-      return pages->addValues(b, loc, op.getFirstKey(), numValues, weights,
+      return pages->addValues(b, op.getFirstKey(), numValues, weights,
                               accumulator, sum);
-    return sum(b, loc, value, rows(b, weights), accumulator);
+    return sum(value, rows(weights), accumulator);
   }
 
   //===--------------------------------------------------------------------===//
   // Tensors
   //===--------------------------------------------------------------------===//
 
-  OpFoldResult numPacks(OpBuilder &b) {
+  OpFoldResult numPacks() {
     if (op.getPackedValues())
-      return tensor::getMixedSize(b, loc, op.getValue(), 0);
-    AffineExpr n = b.getAffineSymbolExpr(0);
-    return affine::makeComposedFoldedAffineApply(
-        b, loc, n.ceilDiv(OnlineAttentionOp::kKeysPerPack), numValues);
+      return b.size(op.getValue(), 0);
+    return b.apply(
+        b.getAffineSymbolExpr(0).ceilDiv(OnlineAttentionOp::kKeysPerPack),
+        numValues);
   }
   int64_t maximumPacks() {
     return maximumKeys / OnlineAttentionOp::kKeysPerPack;
   }
-  Value empty(ArrayRef<int64_t> shape) {
-    return tensor::EmptyOp::create(b, loc, shape, type);
-  }
+  Value empty(ArrayRef<int64_t> shape) { return b.empty(shape, type); }
   /// Keys or values of the block in the type of the state, in the first rows of
   /// a buffer of fixed size. Values take the place of the keys where they can:
   /// it stays in the first-level cache.
-  Value widen(OpBuilder &b, Value narrow) {
+  Value widen(Value narrow) {
     auto from = cast<RankedTensorType>(narrow.getType());
     if (from.getElementType() == type)
       return narrow;
     RankedTensorType to = from.clone(type);
     Value init = wideKeys;
     if (!init || init.getType() != to)
-      init = takeFirst(b, empty({maximumKeys, from.getDimSize(1)}),
+      init = takeFirst(empty({maximumKeys, from.getDimSize(1)}),
                        {numKeys, b.getIndexAttr(from.getDimSize(1))});
-    return emitElements(b, loc, narrow, /*scales=*/Value(), init);
+    return emitElements(b, b.getLoc(), narrow, /*scales=*/Value(), init);
   }
 
   /// The keys that are multiplied in pairs.
@@ -414,18 +385,13 @@ private:
     return {b.getIndexAttr(maximumKeys), b.getIndexAttr(lanes)};
   }
   /// So many of the first rows, and of columns.
-  Value takeFirst(OpBuilder &builder, Value all, ArrayRef<OpFoldResult> sizes) {
-    IndexBuilder b(loc, builder);
+  Value takeFirst(Value all, ArrayRef<OpFoldResult> sizes) {
     return b.slice(all, b.zeros(sizes.size()), sizes);
   }
   /// The rows of the keys that there are.
-  Value rows(OpBuilder &b, Value matrix) {
-    return takeFirst(b, matrix, sizes());
-  }
+  Value rows(Value matrix) { return takeFirst(matrix, sizes()); }
   /// The same, of the queries that there are in rows.
-  Value queries(OpBuilder &b, Value matrix) {
-    return takeFirst(b, matrix, queriesOfKeys());
-  }
+  Value queries(Value matrix) { return takeFirst(matrix, queriesOfKeys()); }
   SmallVector<OpFoldResult> queriesOfKeys() {
     return {numKeys, b.getIndexAttr(op.getNumRows())};
   }
@@ -433,7 +399,6 @@ private:
 
   OnlineAttentionOp op;
   IndexBuilder b;
-  Location loc;
   Type type;
   bool isInPairs;
   int64_t lanes, maximumKeys;

@@ -27,9 +27,8 @@ bool hasIntegerScores(OnlineAttentionOp op, int64_t multiple);
 ///
 /// Queries are rounded where they are computed, once for all blocks of keys.
 /// `fetch` emits what the product of a group of rows fetches.
-Value emitIntegerScores(OpBuilder &b, Location loc, OnlineAttentionOp op,
-                        Value init, const RowGroups &groups,
-                        function_ref<void(OpBuilder &)> fetch);
+Value emitIntegerScores(IndexBuilder &b, OnlineAttentionOp op, Value init,
+                        const RowGroups &groups, function_ref<void()> fetch);
 
 } // namespace mlir::attn
 

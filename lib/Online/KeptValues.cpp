@@ -21,8 +21,6 @@
 #include "dialect/Shared/IndexBuilder.h"
 #include "lib/Online/CachedRows.h"
 
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -51,8 +49,7 @@ static Value emitPlace(IndexBuilder &b, Value start, Value offset,
 /// `rows` as a pack `(1, size, rows)`.
 static Value emitPack(IndexBuilder &b, Value rows, Value to) {
   auto type = cast<RankedTensorType>(to.getType());
-  Value padding = arith::ConstantOp::create(
-      b, cast<TypedAttr>(b.getZeroAttr(type.getElementType())));
+  Value padding = b.zero(type.getElementType());
   return linalg::PackOp::create(b, rows, to,
                                 /*innerDimsPos=*/ArrayRef<int64_t>{0},
                                 {b.getIndexAttr(type.getDimSize(2))}, padding)
@@ -124,9 +121,9 @@ std::optional<KeptValues> KeptValues::emit(OpBuilder &builder,
     OpFoldResult zero = b.getIndexAttr(0);
     SmallVector<OpFoldResult> at = {place, zero, zero}, sizes = b.sizes(packs);
     sizes[0] = b.getIndexAttr(1);
-    Value pack = cached ? cached->emitPack(b, b.getLoc(), row, rest,
-                                           b.slice(packs, at, sizes, 2))
-                        : emitPack(b, rows, b.slice(packs, at, sizes));
+    Value pack =
+        cached ? cached->emitPack(b, row, rest, b.slice(packs, at, sizes, 2))
+               : emitPack(b, rows, b.slice(packs, at, sizes));
     return b.insert(pack, packs, at, sizes);
   };
   Value place = emitPlace(b, kept.start, b.sub(i, first), kept.capacity);
@@ -134,14 +131,9 @@ std::optional<KeptValues> KeptValues::emit(OpBuilder &builder,
     carried = insertPack(carried, place);
   } else {
     Value places = b.select(b.isLess(place, overlap), 2, 1);
-    auto copies =
-        scf::ForOp::create(b, b.index(0), places, b.index(1), carried);
-    OpBuilder::InsertionGuard inner(b);
-    b.setInsertionPointToStart(copies.getBody());
-    Value past = b.mul(copies.getInductionVar(), kept.capacity);
-    scf::YieldOp::create(
-        b, insertPack(copies.getRegionIterArg(0), b.add(place, past)));
-    carried = copies.getResult(0);
+    carried = b.loop(0, places, 1, carried, [&](Value copy, Value packs) {
+      return insertPack(packs, b.add(place, b.mul(copy, kept.capacity)));
+    });
   }
   scf::YieldOp::create(b, carried);
   kept.packs = packing.getResult(0);

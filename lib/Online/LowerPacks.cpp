@@ -9,8 +9,6 @@
 #include "lib/Online/CachedRows.h"
 #include "lib/Online/Passes.h"
 
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/PatternMatch.h"
 
 namespace mlir::attn {
@@ -59,8 +57,7 @@ private:
   /// Within an iteration of a parallel loop.
   Value emitInOrder(ArrayRef<OpFoldResult> count) {
     SmallVector<Value> zeros(count.size(), b.index(0)),
-        ones(count.size(), b.index(1)),
-        ends = getValueOrCreateConstantIndexOp(b, b.getLoc(), count);
+        ones(count.size(), b.index(1)), ends = b.indices(count);
     scf::LoopNest nest = scf::buildLoopNest(
         b, b.getLoc(), zeros, ends, ones, op.getDest(),
         [&](OpBuilder &nested, Location, ValueRange ivs, ValueRange packs) {
@@ -110,40 +107,30 @@ private:
     pack.sizes.append({columns, rows});
     Value destination = b.slice(all, pack.to, pack.sizes, /*rank=*/2);
     auto transpose = [&](Value matrix) {
-      return linalg::TransposeOp::create(b, matrix, destination,
-                                         ArrayRef<int64_t>{1, 0})
-          ->getResult(0);
+      return b.transpose(matrix, destination, {1, 0});
     };
-    auto slice = [&] {
+    auto slice = [&](OpFoldResult count) {
+      sizes[rank - 2] = count;
       return b.slice(op.getSource(), offsets, sizes, /*rank=*/2);
     };
+    OpFoldResult count = sizes[rank - 2];
     auto read = op.getSource().getDefiningOp<CacheReadOp>();
     if (read && rank == 4) {
       CachedRows cached(read, at[0], at[1], zero, read.getHeadSize());
-      pack.rows = cached.emitPack(b, b.getLoc(), offsets[rank - 2],
-                                  sizes[rank - 2], destination);
-      return pack;
+      pack.rows = cached.emitPack(b, offsets[rank - 2], count, destination);
+    } else if (isRagged) { // Only the last pack is padded.
+      pack.rows = b.choose(
+          b.isEqual(count, rows), [&] { return transpose(slice(rows)); },
+          [&] {
+            Value empty = b.empty(ArrayRef<OpFoldResult>{rows, columns},
+                                  type.getElementType());
+            Value padded = b.fill(empty, op.getPaddingValue());
+            return transpose(
+                b.insert(slice(count), padded, {zero, zero}, {count, columns}));
+          });
+    } else {
+      pack.rows = transpose(slice(count));
     }
-    if (!isRagged) {
-      pack.rows = transpose(slice());
-      return pack;
-    }
-    // Only the last pack is padded.
-    Value isWhole = b.isEqual(sizes[rank - 2], rows);
-    auto choice = scf::IfOp::create(b, destination.getType(), isWhole,
-                                    /*withElseRegion=*/true);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(choice.elseBlock());
-    Value empty = tensor::EmptyOp::create(
-        b, ArrayRef<OpFoldResult>{rows, columns}, type.getElementType());
-    Value padded =
-        linalg::FillOp::create(b, op.getPaddingValue(), empty).getResult(0);
-    scf::YieldOp::create(b, transpose(b.insert(slice(), padded, {zero, zero},
-                                               {sizes[rank - 2], columns})));
-    b.setInsertionPointToStart(choice.thenBlock());
-    sizes[rank - 2] = rows;
-    scf::YieldOp::create(b, transpose(slice()));
-    pack.rows = choice.getResult(0);
     return pack;
   }
 

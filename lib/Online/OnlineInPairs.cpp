@@ -7,21 +7,18 @@
 
 #include "lib/Online/OnlineInPairs.h"
 #include "dialect/AttnOps.h"
-#include "dialect/Shared/CreateGeneric.h"
 #include "dialect/Shared/IndexBuilder.h"
 #include "lib/Online/Sums.h"
-
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
 
 using namespace mlir;
 using namespace mlir::attn;
 
 static constexpr int64_t kKeysPerPack = OnlineAttentionOp::kKeysPerPack;
 
-Value attn::expandDim(OpBuilder &b, Location loc, Value tensor, int64_t dim,
+Value attn::expandDim(IndexBuilder &b, Value tensor, int64_t dim,
                       ArrayRef<int64_t> inner) {
   auto type = cast<RankedTensorType>(tensor.getType());
-  SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, loc, tensor);
+  SmallVector<OpFoldResult> sizes = b.sizes(tensor);
   SmallVector<ReassociationIndices> groups;
   SmallVector<OpFoldResult> expanded;
   int64_t product = 1;
@@ -34,7 +31,7 @@ Value attn::expandDim(OpBuilder &b, Location loc, Value tensor, int64_t dim,
       continue;
     }
     expanded.push_back(affine::makeComposedFoldedAffineApply(
-        b, loc, b.getAffineSymbolExpr(0).floorDiv(product), sizes[i]));
+        b, b.getLoc(), b.getAffineSymbolExpr(0).floorDiv(product), sizes[i]));
     for (int64_t size : inner) {
       groups.back().push_back(expanded.size());
       expanded.push_back(b.getIndexAttr(size));
@@ -44,25 +41,24 @@ Value attn::expandDim(OpBuilder &b, Location loc, Value tensor, int64_t dim,
   SmallVector<Value> dynamic;
   dispatchIndexOpFoldResults(expanded, dynamic, shape);
   return tensor::ExpandShapeOp::create(
-      b, loc, RankedTensorType::get(shape, type.getElementType()), tensor,
-      groups, expanded);
+      b, RankedTensorType::get(shape, type.getElementType()), tensor, groups,
+      expanded);
 }
 
 /// The rows of whole packs.
-static Value slicePackedRows(OpBuilder &builder, Location loc, Value matrix,
+static Value slicePackedRows(IndexBuilder &b, Value matrix,
                              OpFoldResult numPacks) {
-  IndexBuilder b(loc, builder);
   OpFoldResult count =
       b.apply(b.getAffineSymbolExpr(0) * kKeysPerPack, numPacks);
   return b.slice(matrix, b.zeros(2), {count, b.size(matrix, 1)});
 }
 
-Value attn::emitScoresInPairs(OpBuilder &b, Location loc, Value key,
-                              Value query, Value scores) {
+Value attn::emitScoresInPairs(IndexBuilder &b, Value key, Value query,
+                              Value scores) {
   AffineExpr j, q, d, e;
   bindDims(b.getContext(), j, q, d, e);
-  Value pairs = expandDim(b, loc, key, 1, {2});
-  return emitSumOfProducts(b, loc, {pairs, query}, scores,
+  Value pairs = expandDim(b, key, 1, {2});
+  return emitSumOfProducts(b, {pairs, query}, scores,
                            {{j, d, e}, {d, q, e}, {j, q}});
 }
 
@@ -73,15 +69,13 @@ static Value hideRows(IndexBuilder &b, Value weights, OpFoldResult offset,
   SmallVector<OpFoldResult> at = {offset, b.getIndexAttr(0)},
                             extent = {size, b.size(weights, 1)};
   Value rows = b.slice(weights, at, extent);
-  Value hidden =
-      arith::ConstantOp::create(b, b.getFloatAttr(type.getElementType(), -0.0));
-  rows = linalg::FillOp::create(b, hidden, rows).getResult(0);
+  Value hidden = b.real(type.getElementType(), -0.0);
+  rows = b.fill(rows, hidden);
   return b.insert(rows, weights, at, extent);
 }
 
-Value attn::emitHiddenRows(OpBuilder &builder, Location loc, Value weights,
-                           Value lead, OpFoldResult numValues) {
-  IndexBuilder b(loc, builder);
+Value attn::emitHiddenRows(IndexBuilder &b, Value weights, Value lead,
+                           OpFoldResult numValues) {
   if (lead)
     weights = hideRows(b, weights, b.getIndexAttr(0), lead);
   AffineExpr n = b.getAffineSymbolExpr(0);
@@ -92,65 +86,59 @@ Value attn::emitHiddenRows(OpBuilder &builder, Location loc, Value weights,
 }
 
 /// The first packs of `all`.
-static Value takePacks(OpBuilder &builder, Location loc, Value all,
-                       OpFoldResult numPacks) {
-  IndexBuilder b(loc, builder);
+static Value takePacks(IndexBuilder &b, Value all, OpFoldResult numPacks) {
   SmallVector<OpFoldResult> sizes = b.sizes(all);
   sizes[0] = numPacks;
   return b.slice(all, b.zeros(sizes.size()), sizes);
 }
 
-Value attn::emitEmptyPacks(OpBuilder &b, Location loc, Type elementType,
-                           int64_t size, int64_t maximumPacks,
-                           OpFoldResult numPacks) {
-  Value all = tensor::EmptyOp::create(
-      b, loc, ArrayRef<int64_t>{maximumPacks, size, kKeysPerPack}, elementType);
-  return takePacks(b, loc, all, numPacks);
+Value attn::emitEmptyPacks(IndexBuilder &b, Type elementType, int64_t size,
+                           int64_t maximumPacks, OpFoldResult numPacks) {
+  Value all =
+      b.empty(ArrayRef<int64_t>{maximumPacks, size, kKeysPerPack}, elementType);
+  return takePacks(b, all, numPacks);
 }
 
-Value attn::emitPacks(OpBuilder &b, Location loc, Value value,
-                      int64_t maximumPacks, OpFoldResult numPacks) {
+Value attn::emitPacks(IndexBuilder &b, Value value, int64_t maximumPacks,
+                      OpFoldResult numPacks) {
   auto type = cast<RankedTensorType>(value.getType());
-  Value init = emitEmptyPacks(b, loc, type.getElementType(), type.getDimSize(1),
+  Value init = emitEmptyPacks(b, type.getElementType(), type.getDimSize(1),
                               maximumPacks, numPacks);
-  Value zero = arith::ConstantOp::create(
-      b, loc, b.getFloatAttr(type.getElementType(), 0.0));
-  return linalg::PackOp::create(b, loc, value, init, /*innerDimsPos=*/{0},
+  Value zero = b.real(type.getElementType(), 0.0);
+  return linalg::PackOp::create(b, value, init, /*innerDimsPos=*/{0},
                                 {b.getIndexAttr(kKeysPerPack)}, zero)
       .getResult();
 }
 
-Value attn::emitPackedRows(OpBuilder &b, Location loc, Value weights,
+Value attn::emitPackedRows(IndexBuilder &b, Value weights,
                            OpFoldResult numPacks) {
-  return expandDim(b, loc, slicePackedRows(b, loc, weights, numPacks), 0,
-                   {kKeysPerPack});
+  return expandDim(b, slicePackedRows(b, weights, numPacks), 0, {kKeysPerPack});
 }
 
-Value attn::emitWeightsInPairs(OpBuilder &b, Location loc, Value weights,
+Value attn::emitWeightsInPairs(IndexBuilder &b, Value weights,
                                OpFoldResult numPacks) {
   constexpr int64_t pairs = kKeysPerPack / 2;
   auto type = cast<RankedTensorType>(weights.getType());
-  Value rows = expandDim(b, loc, slicePackedRows(b, loc, weights, numPacks), 0,
-                         {pairs, 2});
+  Value rows =
+      expandDim(b, slicePackedRows(b, weights, numPacks), 0, {pairs, 2});
   Type bf16 = b.getBF16Type();
   int64_t maximumPacks = type.getDimSize(0) / kKeysPerPack;
-  Value all = tensor::EmptyOp::create(
-      b, loc, ArrayRef<int64_t>{maximumPacks, pairs, type.getDimSize(1), 2},
-      bf16);
-  Value init = takePacks(b, loc, all, numPacks);
+  Value all = b.empty(
+      ArrayRef<int64_t>{maximumPacks, pairs, type.getDimSize(1), 2}, bf16);
+  Value init = takePacks(b, all, numPacks);
   AffineExpr t, p, q, e;
   bindDims(b.getContext(), t, p, q, e);
-  return createGeneric(b, loc, rows, init, {{t, p, e, q}, {t, p, q, e}},
-                       [&](ValueRange x) -> Value {
-                         return arith::TruncFOp::create(b, loc, bf16, x[0]);
-                       });
+  return b.generic(rows, init, {{t, p, e, q}, {t, p, q, e}},
+                   [&](ValueRange x) -> Value {
+                     return arith::TruncFOp::create(b, bf16, x[0]);
+                   });
 }
 
-Value attn::emitOutputInPairs(OpBuilder &b, Location loc, Value packs,
-                              Value weights, Value accumulator) {
+Value attn::emitOutputInPairs(IndexBuilder &b, Value packs, Value weights,
+                              Value accumulator) {
   AffineExpr d, q, t, p, e;
   bindDims(b.getContext(), d, q, t, p, e);
-  Value pairs = expandDim(b, loc, packs, 2, {2});
-  return emitSumOfProducts(b, loc, {pairs, weights}, accumulator,
+  Value pairs = expandDim(b, packs, 2, {2});
+  return emitSumOfProducts(b, {pairs, weights}, accumulator,
                            {{t, d, p, e}, {t, p, q, e}, {d, q}});
 }

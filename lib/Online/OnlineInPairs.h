@@ -14,46 +14,43 @@
 #ifndef ATTN_ONLINE_ONLINEINPAIRS_H
 #define ATTN_ONLINE_ONLINEINPAIRS_H
 
-#include "mlir/IR/Builders.h"
+#include "dialect/Shared/IndexBuilder.h"
 
 namespace mlir::attn {
 
 /// A tensor with several dimensions instead of `dim`, of which the inner ones
 /// have the sizes `inner`.
-Value expandDim(OpBuilder &b, Location loc, Value tensor, int64_t dim,
+Value expandDim(IndexBuilder &b, Value tensor, int64_t dim,
                 ArrayRef<int64_t> inner);
 
 /// Adds the products of key `(n, Dk)` and query `(Dk/2, L, 2)` to f32 scores
 /// `(n, L)`.
-Value emitScoresInPairs(OpBuilder &b, Location loc, Value key, Value query,
-                        Value scores);
+Value emitScoresInPairs(IndexBuilder &b, Value key, Value query, Value scores);
 
 /// Weights `(K, L)` of `numValues` values with hidden positions in the first
 /// `lead` rows, if that is not null, and after the last to the end of its pack.
-Value emitHiddenRows(OpBuilder &b, Location loc, Value weights, Value lead,
+Value emitHiddenRows(IndexBuilder &b, Value weights, Value lead,
                      OpFoldResult numValues);
 
 /// Room for T packs `(T, Dv, 32)` of rows of `size` elements, in a buffer for
 /// `maximumPacks`.
-Value emitEmptyPacks(OpBuilder &b, Location loc, Type elementType, int64_t size,
+Value emitEmptyPacks(IndexBuilder &b, Type elementType, int64_t size,
                      int64_t maximumPacks, OpFoldResult numPacks);
 
 /// The packs `(T, Dv, 32)` of a block's values `(n, Dv)`, in a buffer for
 /// `maximumPacks`.
-Value emitPacks(OpBuilder &b, Location loc, Value value, int64_t maximumPacks,
+Value emitPacks(IndexBuilder &b, Value value, int64_t maximumPacks,
                 OpFoldResult numPacks);
 
 /// The first rows of weights `(K, L)` as those of T packs, `(T, 32, L)`.
-Value emitPackedRows(OpBuilder &b, Location loc, Value weights,
-                     OpFoldResult numPacks);
+Value emitPackedRows(IndexBuilder &b, Value weights, OpFoldResult numPacks);
 
 /// The same rounded to bf16 and in pairs, `(T, 16, L, 2)`.
-Value emitWeightsInPairs(OpBuilder &b, Location loc, Value weights,
-                         OpFoldResult numPacks);
+Value emitWeightsInPairs(IndexBuilder &b, Value weights, OpFoldResult numPacks);
 
 /// Adds the products of packs of values `(T, Dv, 32)` and weights in pairs to
 /// an f32 accumulator `(Dv, L)`.
-Value emitOutputInPairs(OpBuilder &b, Location loc, Value packs, Value weights,
+Value emitOutputInPairs(IndexBuilder &b, Value packs, Value weights,
                         Value accumulator);
 
 } // namespace mlir::attn

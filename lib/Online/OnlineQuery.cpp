@@ -64,19 +64,18 @@ private:
     if (known)
       return transposePairs(query);
     Value padded = emptyRows();
-    Value columns = tensor::EmptyOp::create(
-        b, ArrayRef<int64_t>{size / 2, numRows, 2}, op.getElementType());
+    Value columns =
+        b.empty(ArrayRef<int64_t>{size / 2, numRows, 2}, op.getElementType());
     Value isWhole = b.isEqual(rows, numRows);
-    auto ifOp = scf::IfOp::create(b, columns.getType(), isWhole,
-                                  /*withElseRegion=*/true);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(ifOp.thenBlock());
-    Value whole = b.slice(query, b.zeros(2),
-                          {b.getIndexAttr(numRows), b.getIndexAttr(size)});
-    scf::YieldOp::create(b, transposePairs(whole, columns));
-    b.setInsertionPointToStart(ifOp.elseBlock());
-    scf::YieldOp::create(b, transposePairs(emitRows(padded), columns));
-    return ifOp.getResult(0);
+    return b.choose(
+        isWhole,
+        [&] {
+          Value whole =
+              b.slice(query, b.zeros(2),
+                      {b.getIndexAttr(numRows), b.getIndexAttr(size)});
+          return transposePairs(whole, columns);
+        },
+        [&] { return transposePairs(emitRows(padded), columns); });
   }
 
   /// `(L, Dk)` as `(Dk/2, L, 2)`, in `columns` if given.
@@ -84,22 +83,19 @@ private:
     auto type = cast<RankedTensorType>(queries.getType());
     int64_t numPairs = type.getDimSize(1) / 2;
     if (!columns)
-      columns = tensor::EmptyOp::create(
-          b, ArrayRef<int64_t>{numPairs, numRows, 2}, type.getElementType());
+      columns = b.empty(ArrayRef<int64_t>{numPairs, numRows, 2},
+                        type.getElementType());
     auto pairs =
         RankedTensorType::get({numRows, numPairs, 2}, type.getElementType());
     SmallVector<ReassociationIndices> groups = {{0}, {1, 2}};
     Value expanded = tensor::ExpandShapeOp::create(b, pairs, queries, groups);
-    return linalg::TransposeOp::create(b, expanded, columns,
-                                       ArrayRef<int64_t>{1, 0, 2})
-        ->getResult(0);
+    return b.transpose(expanded, columns, {1, 0, 2});
   }
 
   /// For all rows of queries.
   Value emptyRows() {
-    return tensor::EmptyOp::create(
-        b, ArrayRef<int64_t>{numRows, op.getQueryType().getDimSize(3)},
-        inPairs ? op.getElementType() : type);
+    return b.empty(ArrayRef<int64_t>{numRows, op.getQueryType().getDimSize(3)},
+                   inPairs ? op.getElementType() : type);
   }
 
   /// The queries as rows of size Dk, scaled, with 0 where there are none, in
@@ -118,9 +114,7 @@ private:
                         b, b.getFloatAttr(element, *op.getConstantScale()))
                   : emitScale();
       part = map({query}, part, {identity(2)}, [&](ValueRange arguments) {
-        Value element = arguments[0];
-        if (element.getType() != factor.getType())
-          element = arith::ExtFOp::create(b, type, element);
+        Value element = b.convert(arguments[0], factor.getType());
         return arith::MulFOp::create(b, element, factor).getResult();
       });
     } else {
@@ -147,11 +141,9 @@ private:
 
   Value transpose(Value tensor, ArrayRef<int64_t> permutation) {
     auto from = cast<RankedTensorType>(tensor.getType());
-    Value to = tensor::EmptyOp::create(
-        b, applyPermutation(from.getShape(), permutation),
-        from.getElementType());
-    return linalg::TransposeOp::create(b, tensor, to, permutation)
-        ->getResult(0);
+    Value to = b.empty(applyPermutation(from.getShape(), permutation),
+                       from.getElementType());
+    return b.transpose(tensor, to, permutation);
   }
 
   OnlineLayout layout;

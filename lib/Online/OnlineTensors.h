@@ -9,10 +9,7 @@
 #define ATTN_ONLINE_ONLINETENSORS_H
 
 #include "dialect/AttnOps.h"
-#include "dialect/Shared/CreateGeneric.h"
 #include "dialect/Shared/IndexBuilder.h"
-
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
 
 namespace mlir::attn {
 
@@ -63,6 +60,11 @@ protected:
   IndexBuilder b;
   FloatType type; ///< Of scores and states.
 };
+
+/// Emits the online form of the attention of at most `lanes` queries of one
+/// head, for matrix units, without what follows it. `op` stays.
+OnlineAttentionOp emitOnlineInMatrices(OpBuilder &builder, AttentionOp op,
+                                       int64_t lanes);
 
 } // namespace mlir::attn
 

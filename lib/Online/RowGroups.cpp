@@ -26,37 +26,26 @@ RowGroups::RowGroups(OnlineAttentionOp op)
     size = rows;
 }
 
-Value RowGroups::take(OpBuilder &b, Location loc, Value all, unsigned dim,
+Value RowGroups::take(IndexBuilder &b, Value all, unsigned dim,
                       OpFoldResult first) const {
   auto type = cast<RankedTensorType>(all.getType());
   if (type.getDimSize(dim) == size)
     return all;
-  auto rank = type.getRank();
-  SmallVector<OpFoldResult> offsets(rank, b.getIndexAttr(0)),
-      strides(rank, b.getIndexAttr(1)),
-      sizes = tensor::getMixedSizes(b, loc, all);
+  SmallVector<OpFoldResult> offsets = b.zeros(type.getRank()),
+                            sizes = b.sizes(all);
   offsets[dim] = first;
   sizes[dim] = b.getIndexAttr(size);
-  return tensor::ExtractSliceOp::create(b, loc, all, offsets, sizes, strides);
+  return b.slice(all, offsets, sizes);
 }
 
-Value RowGroups::forEach(OpBuilder &b, Location loc, Value init, unsigned dim,
+Value RowGroups::forEach(IndexBuilder &b, Value init, unsigned dim,
                          Body body) const {
   if (size == numRows)
-    return body(b, loc, b.getIndexAttr(0), init);
-  auto index = [&](int64_t value) -> Value {
-    return arith::ConstantIndexOp::create(b, loc, value);
-  };
-  auto loop = scf::ForOp::create(
-      b, loc, index(0), count, index(size), init,
-      [&](OpBuilder &nested, Location, Value first, ValueRange so) {
-        auto part = cast<tensor::ExtractSliceOp>(
-            take(nested, loc, so.front(), dim, first).getDefiningOp());
-        Value result = body(nested, loc, first, part);
-        Value all = tensor::InsertSliceOp::create(
-            nested, loc, result, so.front(), part.getMixedOffsets(),
-            part.getMixedSizes(), part.getMixedStrides());
-        scf::YieldOp::create(nested, loc, all);
-      });
-  return loop.getResult(0);
+    return body(b.getIndexAttr(0), init);
+  return b.loop(0, count, size, init, [&](Value first, Value all) -> Value {
+    auto part =
+        cast<tensor::ExtractSliceOp>(take(b, all, dim, first).getDefiningOp());
+    return b.insert(body(first, part), all, part.getMixedOffsets(),
+                    part.getMixedSizes());
+  });
 }

@@ -10,6 +10,7 @@
 #define ATTN_ONLINE_ROWGROUPS_H
 
 #include "dialect/AttnOps.h"
+#include "dialect/Shared/IndexBuilder.h"
 
 namespace mlir::attn {
 
@@ -21,15 +22,13 @@ public:
   explicit RowGroups(OnlineAttentionOp op);
 
   /// Emits a part of a result.
-  using Body = function_ref<Value(OpBuilder &b, Location loc,
-                                  OpFoldResult first, Value part)>;
+  using Body = function_ref<Value(OpFoldResult first, Value part)>;
   /// Emits `body` for each group that has queries, on the rows of `init` along
   /// its dimension `dim` that are those of the group, from `first` on.
-  Value forEach(OpBuilder &b, Location loc, Value init, unsigned dim,
-                Body body) const;
+  Value forEach(IndexBuilder &b, Value init, unsigned dim, Body body) const;
 
   /// The rows of a group from `first` on along dimension `dim` of `all`.
-  Value take(OpBuilder &b, Location loc, Value all, unsigned dim,
+  Value take(IndexBuilder &b, Value all, unsigned dim,
              OpFoldResult first) const;
 
 private:

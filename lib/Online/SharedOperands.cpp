@@ -49,14 +49,13 @@ static bool takesHead(tensor::ExtractSliceOp slice) {
 }
 
 /// Packs a tensor `(B, Hkv, Skv, Dv)`.
-static Value pack(OpBuilder &b, Location loc, Value value) {
-  auto type = cast<RankedTensorType>(value.getType()).getElementType();
+static Value pack(IndexBuilder &b, Value value) {
   OpFoldResult keys = b.getIndexAttr(OnlineAttentionOp::kKeysPerPack);
   Value empty = linalg::PackOp::createDestinationTensor(
-      b, loc, value, keys, /*innerDimsPos=*/{2}, /*outerDimsPerm=*/{});
-  Value zero = arith::ConstantOp::create(b, loc, b.getFloatAttr(type, 0.0));
-  return linalg::PackOp::create(b, loc, value, empty, /*innerDimsPos=*/{2},
-                                keys, zero)
+      b, b.getLoc(), value, keys, /*innerDimsPos=*/{2}, /*outerDimsPerm=*/{});
+  Value zero = b.zero(getElementTypeOrSelf(value));
+  return linalg::PackOp::create(b, value, empty, /*innerDimsPos=*/{2}, keys,
+                                zero)
       .getResult();
 }
 
@@ -75,18 +74,13 @@ struct Head {
   }
 
   /// The head of `converted`, without the dimensions of batch and heads.
-  Value slice(OpBuilder &b, Location loc, Value converted) const {
-    auto type = cast<RankedTensorType>(converted.getType());
-    SmallVector<OpFoldResult> offsets(type.getRank(), b.getIndexAttr(0));
+  Value slice(IndexBuilder &b, Value converted) const {
+    SmallVector<OpFoldResult> sizes = b.sizes(converted),
+                              offsets = b.zeros(sizes.size());
     offsets[0] = batch;
     offsets[1] = number;
-    SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, loc, converted);
     sizes[0] = sizes[1] = b.getIndexAttr(1);
-    SmallVector<OpFoldResult> strides(type.getRank(), b.getIndexAttr(1));
-    auto matrix = RankedTensorType::get(type.getShape().drop_front(2),
-                                        type.getElementType());
-    return tensor::ExtractSliceOp::create(b, loc, matrix, converted, offsets,
-                                          sizes, strides);
+    return b.slice(converted, offsets, sizes, int64_t(sizes.size()) - 2);
   }
 
   Value tensor;
@@ -139,9 +133,9 @@ convertOnce(OpBuilder &b, Value tensor,
   return result;
 }
 
-Value SharedOperands::getPacks(OpBuilder &b, Location loc, Value value) {
+Value SharedOperands::getPacks(IndexBuilder &b, Value value) {
   Head head(b, value);
   Value packed = convertOnce(b, head.tensor, packs,
-                             [&](Value all) { return pack(b, loc, all); });
-  return head.slice(b, loc, packed);
+                             [&](Value all) { return pack(b, all); });
+  return head.slice(b, packed);
 }

@@ -8,8 +8,7 @@
 #ifndef ATTN_ONLINE_SHAREDOPERANDS_H
 #define ATTN_ONLINE_SHAREDOPERANDS_H
 
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/Builders.h"
+#include "dialect/Shared/IndexBuilder.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace mlir::attn {
@@ -34,7 +33,7 @@ class SharedOperands {
 public:
   /// The packs `(ceil(n/32), Dv, 32)` of `value`, `(1, 1, n, Dv)`, for
   /// instructions on pairs.
-  Value getPacks(OpBuilder &b, Location loc, Value value);
+  Value getPacks(IndexBuilder &b, Value value);
 
 private:
   /// By what is packed and where.

@@ -40,7 +40,7 @@ class SharedSearch {
 public:
   SharedSearch(OpBuilder &builder, scf::ForallOp tiles,
                std::pair<Value, Value> range)
-      : b(tiles.getLoc(), builder), loc(tiles.getLoc()), tiles(tiles),
+      : b(tiles.getLoc(), builder), tiles(tiles),
         range({range.first, range.second}) {}
 
   /// Collects what computes the range.
@@ -67,12 +67,11 @@ public:
       found = emitSearches();
     }
     Value tile = affine::makeComposedAffineApply(
-        b, loc, b.getAffineDimExpr(0).floorDiv(getStep()),
+        b, b.getLoc(), b.getAffineDimExpr(0).floorDiv(getStep()),
         {tiles.getInductionVar(2)});
     auto read = [&](int64_t i) -> Value {
       return tensor::ExtractOp::create(
-          b, loc, found,
-          ValueRange{tiles.getInductionVar(0), tile, b.index(i)});
+          b, found, ValueRange{tiles.getInductionVar(0), tile, b.index(i)});
     };
     Value begin = read(0), end = read(1);
     for (Operation *producer : llvm::reverse(producers))
@@ -102,13 +101,11 @@ private:
     OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1),
                  two = b.getIndexAttr(2);
     OpFoldResult batch = tiles.getMixedUpperBound()[0];
-    OpFoldResult numTiles = affine::makeComposedFoldedAffineApply(
-        b, loc, b.getAffineSymbolExpr(0).ceilDiv(getStep()),
-        {tiles.getMixedUpperBound()[2]});
-    Value empty = tensor::EmptyOp::create(b, loc, {batch, numTiles, two},
-                                          b.getIndexType());
+    OpFoldResult numTiles = b.apply(b.getAffineSymbolExpr(0).ceilDiv(getStep()),
+                                    tiles.getMixedUpperBound()[2]);
+    Value empty = b.empty({batch, numTiles, two}, b.getIndexType());
     auto loop = scf::ForallOp::create(
-        b, loc, ArrayRef<OpFoldResult>{zero, zero},
+        b, ArrayRef<OpFoldResult>{zero, zero},
         ArrayRef<OpFoldResult>{batch, numTiles},
         ArrayRef<OpFoldResult>{one, b.getIndexAttr(kTilesAtOnce)}, empty,
         /*mapping=*/std::nullopt);
@@ -116,50 +113,43 @@ private:
     Value entry = loop.getInductionVar(0), first = loop.getInductionVar(1);
     AffineExpr rest = b.getAffineSymbolExpr(0) - b.getAffineDimExpr(0);
     OpFoldResult some = affine::makeComposedFoldedAffineMin(
-        b, loc,
+        b, b.getLoc(),
         AffineMap::get(1, 1, {rest, b.getAffineConstantExpr(kTilesAtOnce)},
                        b.getContext()),
         {first, numTiles});
     SmallVector<OpFoldResult> at = {entry, first, zero},
-                              sizes = {one, some, two}, strides(3, one);
+                              sizes = {one, some, two};
     Value all = loop.getRegionIterArgs()[0];
-    Value part =
-        tensor::ExtractSliceOp::create(b, loc, all, at, sizes, strides);
-    auto search = scf::ForOp::create(
-        b, loc, b.index(0), b.index(some), b.index(1), part,
-        [&](OpBuilder &, Location, Value tile, ValueRange carried) {
-          OpBuilder::InsertionGuard guard(b);
-          b.setInsertionPointToStart(tile.getParentBlock());
-          emitSearch(entry, first, tile, carried.front());
-        });
+    Value found = b.loop(0, some, 1, b.slice(all, at, sizes),
+                         [&](Value tile, Value found) {
+                           return emitSearch(entry, first, tile, found);
+                         });
     b.setInsertionPointToStart(loop.getTerminator().getBody());
-    tensor::ParallelInsertSliceOp::create(b, loc, search.getResult(0), all, at,
-                                          sizes, strides);
+    b.insertInParallel(found, all, at, sizes);
     return loop.getResult(0);
   }
 
   /// Stores the range of a tile, before which there are `first` and those of
   /// `found`.
-  void emitSearch(Value entry, Value first, Value tile, Value found) {
+  Value emitSearch(Value entry, Value first, Value tile, Value found) {
     IRMapping mapping;
     mapping.map(tiles.getInductionVar(0), entry);
     AffineExpr number = b.getAffineDimExpr(0) + b.getAffineDimExpr(1);
     mapping.map(tiles.getInductionVar(2),
-                affine::makeComposedAffineApply(b, loc, number * getStep(),
-                                                {first, tile})
+                affine::makeComposedAffineApply(
+                    b, b.getLoc(), number * getStep(), {first, tile})
                     .getResult());
     for (Operation &op : *tiles.getBody())
       if (producers.contains(&op))
         b.clone(op, mapping);
     for (auto [i, limit] : llvm::enumerate(range))
       found = tensor::InsertOp::create(
-          b, loc, mapping.lookupOrDefault(limit), found,
+          b, mapping.lookupOrDefault(limit), found,
           ValueRange{b.index(0), tile, b.index(int64_t(i))});
-    scf::YieldOp::create(b, loc, found);
+    return found;
   }
 
   IndexBuilder b;
-  Location loc;
   scf::ForallOp tiles;
   std::array<Value, 2> range;
   llvm::SetVector<Operation *> producers;

@@ -9,6 +9,7 @@
 #include "dialect/Shared/CreateGeneric.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
 #include <limits>
@@ -22,11 +23,7 @@ Value attn::emitElement(OpBuilder &b, Location loc, Value element, Value scale,
     Value number = arith::SIToFPOp::create(b, loc, scale.getType(), element);
     element = arith::MulFOp::create(b, loc, number, scale);
   }
-  if (element.getType() == type)
-    return element;
-  if (element.getType().getIntOrFloatBitWidth() > type.getIntOrFloatBitWidth())
-    return arith::TruncFOp::create(b, loc, type, element);
-  return arith::ExtFOp::create(b, loc, type, element);
+  return convertScalarToDtype(b, loc, element, type, /*isUnsignedCast=*/false);
 }
 
 /// The integers of a row are -kLargest to kLargest.

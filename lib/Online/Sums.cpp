@@ -10,64 +10,89 @@
 #include "lib/Online/StoredElements.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
 using namespace mlir::attn;
 
-Value attn::emitSumOfProducts(OpBuilder &b, Location loc, ValueRange factors,
-                              Value init,
+Value attn::emitSumOfProducts(IndexBuilder &b, ValueRange factors, Value init,
                               ArrayRef<ArrayRef<AffineExpr>> indices) {
   Type type = cast<RankedTensorType>(init.getType()).getElementType();
-  auto widen = [&](Value factor) -> Value {
-    if (factor.getType() == type)
-      return factor;
+  return b.generic(factors, init, indices, [&](ValueRange e) -> Value {
+    Value x = b.convert(e[0], type), y = b.convert(e[1], type);
     if (isa<IntegerType>(type))
-      return arith::ExtSIOp::create(b, loc, type, factor);
-    if (isa<IntegerType>(factor.getType()))
-      return arith::SIToFPOp::create(b, loc, type, factor);
-    return arith::ExtFOp::create(b, loc, type, factor);
-  };
-  return createGeneric(
-      b, loc, factors, init, indices, [&](ValueRange e) -> Value {
-        Value x = widen(e[0]), y = widen(e[1]);
-        if (isa<IntegerType>(type))
-          return arith::AddIOp::create(b, loc, e[2],
-                                       arith::MulIOp::create(b, loc, x, y));
-        return arith::AddFOp::create(b, loc, e[2],
-                                     arith::MulFOp::create(b, loc, x, y));
-      });
+      return arith::AddIOp::create(b, e[2], arith::MulIOp::create(b, x, y));
+    return arith::AddFOp::create(b, e[2], arith::MulFOp::create(b, x, y));
+  });
 }
 
-Value attn::emitVisibleSum(OpBuilder &b, Location loc, ValueRange inputs,
-                           Value init, ArrayRef<ArrayRef<AffineExpr>> indices) {
+Value attn::emitVisibleSum(IndexBuilder &b, ValueRange inputs, Value init,
+                           ArrayRef<ArrayRef<AffineExpr>> indices) {
   Type type = getElementTypeOrSelf(init.getType());
   unsigned bits = type.getIntOrFloatBitWidth();
-  return createGeneric(
-      b, loc, inputs, init, indices, [&](ValueRange arguments) -> Value {
-        Value pattern = arith::BitcastOp::create(b, loc, b.getIntegerType(bits),
-                                                 arguments[1]);
-        Value hiddenPattern = arith::ConstantOp::create(
-            b, loc,
-            b.getIntegerAttr(b.getIntegerType(bits), APInt::getSignMask(bits)));
-        Value isHidden = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
-                                               pattern, hiddenPattern);
-        Value value = arguments[0], before = arguments.back();
-        if (value.getType() != type)
-          value =
-              emitElement(b, loc, value,
+  return b.generic(inputs, init, indices, [&](ValueRange arguments) -> Value {
+    Value pattern =
+        arith::BitcastOp::create(b, b.getIntegerType(bits), arguments[1]);
+    Value hiddenPattern = arith::ConstantOp::create(
+        b, b.getIntegerAttr(b.getIntegerType(bits), APInt::getSignMask(bits)));
+    Value isHidden = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, pattern,
+                                           hiddenPattern);
+    Value value = arguments[0], before = arguments.back();
+    if (value.getType() != type)
+      value = emitElement(b, b.getLoc(), value,
                           arguments.size() > 3 ? arguments[2] : Value(), type);
-        Value product = arith::MulFOp::create(b, loc, value, arguments[1]);
-        Value sum = arith::AddFOp::create(b, loc, before, product);
-        return arith::SelectOp::create(b, loc, isHidden, before, sum);
+    Value product = arith::MulFOp::create(b, value, arguments[1]);
+    Value sum = arith::AddFOp::create(b, before, product);
+    return arith::SelectOp::create(b, isHidden, before, sum);
+  });
+}
+
+Value attn::emitProduct(IndexBuilder &b, Value matrix, Value factors,
+                        AffineExpr dimension) {
+  return b.generic(
+      factors, matrix,
+      {AffineMap::get(2, 0, dimension), b.getMultiDimIdentityMap(2)},
+      [&](ValueRange e) -> Value {
+        return arith::MulFOp::create(b, e[0], e[1]);
       });
 }
 
-Value attn::emitProduct(OpBuilder &b, Location loc, Value matrix, Value factors,
-                        AffineExpr dimension) {
-  return createGeneric(
-      b, loc, factors, matrix,
-      {AffineMap::get(2, 0, dimension), b.getMultiDimIdentityMap(2)},
+//===----------------------------------------------------------------------===//
+// Sums that begin at zero
+//===----------------------------------------------------------------------===//
+
+Value attn::emitZerosIf(IndexBuilder &b, Value isFirst, Value tensor,
+                        function_ref<Value()> other) {
+  if (!isFirst)
+    return other();
+  return b.choose(isFirst, [&] { return b.fillWithZero(tensor); }, other);
+}
+
+/// Whether an element of a vector is not 1, an i1.
+static Value emitIsNotOnes(IndexBuilder &b, Value vector) {
+  Type i32 = b.getI32Type();
+  Value zero = arith::ConstantOp::create(b, b.getI32IntegerAttr(0));
+  Value none = b.empty(ArrayRef<int64_t>{1}, i32);
+  none = b.fill(none, zero);
+  Value any = b.generic(
+      vector, none,
+      {AffineMap::get(2, 0, b.getAffineDimExpr(1)),
+       AffineMap::get(2, 0, b.getAffineDimExpr(0))},
       [&](ValueRange e) -> Value {
-        return arith::MulFOp::create(b, loc, e[0], e[1]);
+        Value one = arith::ConstantOp::create(b, b.getF32FloatAttr(1.0));
+        Value differs =
+            arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, e[0], one);
+        differs = arith::ExtUIOp::create(b, i32, differs);
+        return arith::OrIOp::create(b, e[1], differs);
       });
+  Value first = b.index(0);
+  Value word = tensor::ExtractOp::create(b, any, first);
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, word, zero);
+}
+
+Value attn::emitUnlessOnes(IndexBuilder &b, Value factors, Value tensor,
+                           function_ref<Value()> other) {
+  return b.choose(emitIsNotOnes(b, factors), other, [&] { return tensor; });
 }

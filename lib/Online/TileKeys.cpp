@@ -26,24 +26,20 @@
 #include "dialect/Shared/IndexBuilder.h"
 #include "dialect/Shared/KnownSizes.h"
 #include "lib/Online/CachedRows.h"
-#include "lib/Online/FirstBlock.h"
 #include "lib/Online/KeptValues.h"
 #include "lib/Online/Passes.h"
 #include "lib/Online/SharedRanges.h"
 #include "lib/Online/StoredElements.h"
+#include "lib/Online/Sums.h"
 #include "lib/Online/TilePrefetch.h"
-#include "lib/Online/TrimBlock.h"
 #include "lib/Online/VisibleRange.h"
 #include "lib/Plan/Plan.h"
 
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/Transforms/Transforms.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Transforms/TileUsingInterface.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/IR/TypeUtilities.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "llvm/ADT/bit.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -65,8 +61,7 @@ namespace {
 /// `emitVisibleRange`.
 std::pair<OpFoldResult, OpFoldResult>
 emitRows(OpBuilder &builder, OnlineAttentionOp op, int64_t block) {
-  Location loc = op.getLoc();
-  IndexBuilder b(loc, builder);
+  IndexBuilder b(op.getLoc(), builder);
   auto [begin, end, hasGaps] = emitVisibleRange(b, op, block);
   // With rows of queries, tiles are those of a GPU, or chunks of the keys of a
   // few queries.
@@ -116,15 +111,14 @@ FailureOr<Round> emitRound(RewriterBase &rewriter, OnlineAttentionOp op,
 }
 
 /// The initial state in the buffers of the current one.
-SmallVector<Value> emitReset(OpBuilder &b, Location loc, ValueRange initial,
+SmallVector<Value> emitReset(IndexBuilder &b, ValueRange initial,
                              ValueRange current) {
   SmallVector<Value> reset;
   for (auto [from, to] : llvm::zip(initial, current)) {
     if (auto fill = from.getDefiningOp<linalg::FillOp>())
-      reset.push_back(
-          linalg::FillOp::create(b, loc, fill.value(), to).getResult(0));
+      reset.push_back(b.fill(to, fill.value()));
     else
-      reset.push_back(linalg::CopyOp::create(b, loc, from, to).getResult(0));
+      reset.push_back(linalg::CopyOp::create(b, from, to).getResult(0));
   }
   return reset;
 }
@@ -143,12 +137,11 @@ bool beginsAtZero(OnlineAttentionOp op) {
 /// The accumulator of such an op, which is 0 if there is no key.
 Value emitZerosUnlessAny(OpBuilder &builder, OnlineAttentionOp op,
                          OpFoldResult count) {
-  Location loc = op.getLoc();
-  IndexBuilder b(loc, builder);
+  IndexBuilder b(op.getLoc(), builder);
   auto zeros = op.getAccumulator().getDefiningOp<linalg::FillOp>();
   Value none = b.isAtMost(count, 0);
   Value any = zeros.getOutputs()[0];
-  return emitZerosIf(b, loc, none, any, [&](OpBuilder &) { return any; });
+  return emitZerosIf(b, none, any, [&] { return any; });
 }
 
 /// Keys and values that are read where they lie in a cache.
@@ -239,13 +232,12 @@ std::pair<OpFoldResult, OpFoldResult>
 emitStoredRange(OpBuilder &builder, OnlineAttentionOp op,
                 CachedOperands &cached, OpFoldResult low, OpFoldResult count,
                 int64_t block) {
-  Location loc = op.getLoc();
-  IndexBuilder b(loc, builder);
+  IndexBuilder b(op.getLoc(), builder);
   Value begin = b.add(low, op.getFirstKey());
   Value end = b.add(begin, count);
-  std::tie(begin, end) = cached.key.clampToStored(b, loc, begin, end);
+  std::tie(begin, end) = cached.key.clampToStored(b, begin, end);
   if (cached.value)
-    std::tie(begin, end) = cached.value->clampToStored(b, loc, begin, end);
+    std::tie(begin, end) = cached.value->clampToStored(b, begin, end);
   Value size = b.index(block);
   begin = b.mul(b.div(begin, size), size);
   Value zero = b.index(0);
@@ -256,31 +248,26 @@ emitStoredRange(OpBuilder &builder, OnlineAttentionOp op,
 /// Makes the keys and values of a block those in the cache.
 void readFromCache(RewriterBase &rewriter, OnlineAttentionOp block,
                    CachedOperands &cached, int64_t blockSize) {
-  Location loc = block.getLoc();
   rewriter.setInsertionPoint(block);
-  OpFoldResult count = tensor::getMixedSize(rewriter, loc, block.getKey(), 0);
+  IndexBuilder b(block.getLoc(), rewriter);
+  OpFoldResult count = b.size(block.getKey(), 0);
   Value first = block.getFirstKey();
   if (cached.inPages) {
     rewriter.modifyOpInPlace(block, [&] {
       block.setInPages(true);
-      block.getKeyMutable().assign(
-          cached.key.view(rewriter, loc, first, count));
+      block.getKeyMutable().assign(cached.key.view(b, first, count));
       if (cached.value)
-        block.getValueMutable().assign(
-            cached.value->view(rewriter, loc, first, count));
+        block.getValueMutable().assign(cached.value->view(b, first, count));
     });
     return;
   }
   auto read = [&](CachedRows &rows) {
     if (cached.copied == 0)
-      return rows.extract(rewriter, loc, first, count);
-    Value end = arith::AddIOp::create(
-        rewriter, loc, first,
-        getValueOrCreateConstantIndexOp(rewriter, loc, count));
+      return rows.extract(b, first, count);
+    Value end = arith::AddIOp::create(b, first, b.index(count));
     CachedRows::Rows all =
-        rows.gather(rewriter, loc, first, end, first,
-                    rows.allocate(rewriter, loc, cached.copied));
-    return CachedRows::take(rewriter, loc, all, count);
+        rows.gather(b, first, end, first, rows.allocate(b, cached.copied));
+    return CachedRows::take(b, all, count);
   };
   // Narrower floats are converted where they are multiplied, and so are
   // integers in rows.
@@ -292,11 +279,9 @@ void readFromCache(RewriterBase &rewriter, OnlineAttentionOp block,
       scales.assign(rows.scales);
     if (!rows.scales || isInRows)
       return rows.elements;
-    Value to = tensor::EmptyOp::create(
-        rewriter, loc, ArrayRef<int64_t>{blockSize, type.getDimSize(1)},
-        type.getElementType());
-    to = CachedRows::take(rewriter, loc, {to, {}}, count).elements;
-    return emitElements(rewriter, loc, rows.elements, rows.scales, to);
+    Value to = b.empty({blockSize, type.getDimSize(1)}, type.getElementType());
+    to = CachedRows::take(b, {to, {}}, count).elements;
+    return emitElements(b, b.getLoc(), rows.elements, rows.scales, to);
   };
   if (!isInRows && getTarget(block).getQuantizeQueries() &&
       cached.key.getElementType().isInteger(8))
@@ -386,8 +371,9 @@ static LogicalResult tileKeys(RewriterBase &rewriter, OnlineAttentionOp op,
   scf::ConditionOp::create(rewriter, loc, redo, forwarded);
 
   Block *after = rewriter.createBlock(&loop.getAfter(), {}, types, locations);
+  IndexBuilder b(loc, rewriter);
   SmallVector<Value> reset =
-      emitReset(rewriter, loc, initial, after->getArguments().take_front(3));
+      emitReset(b, initial, after->getArguments().take_front(3));
   reset.push_back(yes);
   scf::YieldOp::create(rewriter, loc, reset);
   rewriter.replaceOp(op, loop.getResults().take_front(3));

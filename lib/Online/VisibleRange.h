@@ -44,6 +44,41 @@ bool seesFirstKey(OpBuilder &b, OnlineAttentionOp op);
 RowRange emitVisibleStoredRange(OpBuilder &b, OnlineAttentionOp op,
                                 int64_t unit);
 
+//===----------------------------------------------------------------------===//
+// Blocks
+//===----------------------------------------------------------------------===//
+
+/// What is known of a block of keys before its scores are, each an i1.
+struct BlockFacts {
+  Value isEmpty;   ///< The mask keeps nothing; null if never.
+  Value isPartial; ///< It may not keep everything.
+  Value isDefined; ///< The regions have values everywhere.
+};
+
+/// Asks the mask analysis about the positions and keys of `op`.
+BlockFacts emitBlockFacts(OpBuilder &builder, OnlineAttentionOp op);
+
+/// Whether keys can be left out of the blocks of `op`: where queries are lanes,
+/// as blocks are then of any number of keys.
+bool canTrimBlocks(OnlineAttentionOp op);
+
+/// A block of keys, of which the mask may hide some at both ends.
+struct TrimmedBlock {
+  OnlineAttentionOp op;
+  /// In pairs, how many of the first keys of `op` the mask hides: less than a
+  /// pack, where the values begin. Else null: it hides none that `op` could do
+  /// without.
+  Value lead;
+};
+
+/// A copy of a block of 1 to `maximumKeys` keys without those before the first
+/// that the mask may keep and after the last, as far as products, which take
+/// several at a time, gain from it. Only if the mask has gaps is there anything
+/// to leave out: else fails, without a change. Nothing is left out where
+/// `isPartial` is false.
+FailureOr<TrimmedBlock> emitTrimmedBlock(OpBuilder &b, OnlineAttentionOp block,
+                                         Value isPartial, int64_t maximumKeys);
+
 } // namespace mlir::attn
 
 #endif // ATTN_ONLINE_VISIBLERANGE_H

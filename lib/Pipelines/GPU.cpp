@@ -67,3 +67,15 @@ void attn::buildGPUPipeline(OpPassManager &pm) {
   addLaneStage(pm);
   addNVVMStage(pm);
 }
+
+void attn::buildGPUHostPipeline(OpPassManager &pm) {
+  pm.addPass(attn::createConvertLaunchToRuntime());
+  addHostStage(pm);
+}
+
+void attn::buildGPUEmulatorPipeline(OpPassManager &pm) {
+  buildGPUPipeline(pm);
+  pm.addPass(attn::createConvertNVVMToEmulator());
+  // Kernels are in the LLVM dialect by now.
+  addHostStage(pm);
+}

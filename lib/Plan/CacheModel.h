@@ -18,6 +18,9 @@
 
 namespace mlir::attn {
 
+/// Of a CPU.
+inline constexpr int64_t kCacheLineBytes = 64;
+
 class CacheModel {
 public:
   explicit CacheModel(TargetAttr target) : target(target) {}

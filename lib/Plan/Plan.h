@@ -15,6 +15,9 @@
 #define ATTN_PLAN_PLAN_H
 
 #include "dialect/Plan/Target.h"
+#include "lib/Plan/CacheModel.h"
+
+#include <optional>
 
 namespace mlir::attn {
 
@@ -25,6 +28,19 @@ StringRef findObstacle(AttentionOp op);
 /// Chunks of keys begin at multiples of it, as the blocks of keys do that never
 /// leave a page, and packs of values.
 inline constexpr int64_t kChunkUnit = 256;
+
+/// Threads of a warp, and the rows that one of its products has.
+inline constexpr int64_t kLanesOfWarp = 32, kRowsOfWarp = 16;
+
+/// Rows of a workgroup's tile, those of four warps, and as many keys of a
+/// block: two of these, the queries and the output fit registers and workgroup
+/// memory for heads of 128 elements.
+inline constexpr int64_t kRowsOfWorkgroup = 4 * kRowsOfWarp;
+
+/// Workgroups that parts of keys are computed by, four for each multiprocessor
+/// of a large GPU; and about as many keys as a part has at least: another one
+/// would cost more than it saves.
+inline constexpr int64_t kWorkgroups = 512, kLeastKeysOfPart = 256;
 
 /// What computes a kernel.
 enum class Device { CPU, GPU };
@@ -75,6 +91,25 @@ FailureOr<PlanAttr> planMultiToken(MultiTokenAttentionOp op);
 /// query heads.
 StringRef findObstacle(AttentionBackwardOp op);
 FailureOr<PlanAttr> planBackward(AttentionBackwardOp op);
+
+/// Where packs are made of what tiles read.
+enum class Packs {
+  block,  ///< In each block that reads them.
+  shared, ///< In a parallel loop before that over tiles, for all of them.
+  kept, ///< In the tiles, each of which keeps them for the next of its thread.
+};
+
+/// Packs of the rows of a projection, of numbers of `bits`: those of a tile
+/// have `tileBytes`, and all of them `allBytes`, if that is known. `hasOneLoop`
+/// tells whether one parallel loop over tiles of rows reads them.
+Packs choosePacksOfRows(int64_t bits, int64_t tileBytes,
+                        std::optional<int64_t> allBytes, bool hasOneLoop,
+                        const CacheModel &model);
+
+/// Packs of the values of attention in pairs. `isReadOnce` tells whether no
+/// other tile reads them, `movesOn` whether what a tile sees of a head begins
+/// further on for later tiles.
+Packs choosePacksOfValues(bool isReadOnce, bool movesOn);
 
 /// The plan that `attn-plan` attached to `op`; null if it has none.
 PlanAttr getPlan(Operation *op);

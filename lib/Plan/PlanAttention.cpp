@@ -8,7 +8,6 @@
 #include "dialect/Shared/KnownSizes.h"
 #include "lib/Plan/CacheModel.h"
 #include "lib/Plan/Plan.h"
-#include "lib/Plan/Workgroups.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/bit.h"
@@ -549,4 +548,13 @@ FailureOr<PlanAttr> attn::planOnline(OnlineAttentionOp op) {
                         .chunk = chunk,
                         .ahead = said ? said.getAhead() : 0,
                         .isBatchInvariant = said && said.getBatchInvariant()});
+}
+
+Packs attn::choosePacksOfValues(bool isReadOnce, bool movesOn) {
+  if (isReadOnce)
+    return Packs::block;
+  // Where every tile begins at the first key, each thread would pack again what
+  // others have. Packs of one window stay in the second-level cache, where
+  // those of all heads do not.
+  return movesOn ? Packs::kept : Packs::shared;
 }

@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Plan/PlanNeighbours.h"
-#include "lib/Plan/CacheLine.h"
 #include "lib/Plan/CacheModel.h"
 #include "lib/Plan/Plan.h"
 

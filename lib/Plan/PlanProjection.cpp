@@ -115,3 +115,15 @@ FailureOr<PlanAttr> attn::planProjection(ProjectionOp op) {
                         .features = use(&PlanAttr::getFeatures, sizes.features),
                         .ahead = use(&PlanAttr::getAhead, 0)});
 }
+
+Packs attn::choosePacksOfRows(int64_t bits, int64_t tileBytes,
+                              std::optional<int64_t> allBytes, bool hasOneLoop,
+                              const CacheModel &model) {
+  // Each of several loops would pack them again. Products of f32 take longer
+  // than what they wait for. What fits into the second-level cache as a whole
+  // stays there, and what of a tile does not, has left it.
+  int64_t most = model.getResidentBytes();
+  bool isBetterKept = hasOneLoop && bits <= 16 && tileBytes <= most &&
+                      !(allBytes && *allBytes <= most);
+  return isBetterKept ? Packs::kept : Packs::shared;
+}

@@ -5,91 +5,25 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialect/Shared/CreateGeneric.h"
 #include "dialect/Shared/IndexBuilder.h"
 #include "lib/Online/OnlineInPairs.h"
-#include "lib/Plan/PackPlan.h"
+#include "lib/Plan/Plan.h"
 #include "lib/Projection/ProjectionTiles.h"
-
-#include "mlir/Dialect/Affine/IR/AffineOps.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Arith/Utils/Utils.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
 using namespace mlir::attn;
 
-Value ProjectionTiles::constant(int64_t value) {
-  return arith::ConstantIndexOp::create(b, loc, value);
-}
-
 OpFoldResult ProjectionTiles::apply(AffineExpr expr,
                                     ArrayRef<OpFoldResult> operands) {
   return affine::makeComposedFoldedAffineApply(
-      b, loc, AffineMap::get(operands.size(), 0, expr), operands);
+      b, b.getLoc(), AffineMap::get(operands.size(), 0, expr), operands);
 }
 
 OpFoldResult ProjectionTiles::minimum(ArrayRef<AffineExpr> exprs,
                                       ArrayRef<OpFoldResult> operands) {
   return affine::makeComposedFoldedAffineMin(
-      b, loc, AffineMap::get(operands.size(), 0, exprs, b.getContext()),
+      b, b.getLoc(), AffineMap::get(operands.size(), 0, exprs, b.getContext()),
       operands);
-}
-
-Value ProjectionTiles::isBelow(OpFoldResult i, OpFoldResult end) {
-  return IndexBuilder(loc, b).isLess(i, end);
-}
-
-OpFoldResult ProjectionTiles::select(Value condition, OpFoldResult x,
-                                     OpFoldResult y) {
-  return IndexBuilder(loc, b).select(condition, x, y);
-}
-
-Value ProjectionTiles::empty(ArrayRef<int64_t> shape, Type elementType) {
-  return tensor::EmptyOp::create(b, loc, shape, elementType);
-}
-
-static SmallVector<int64_t> getShape(ArrayRef<OpFoldResult> sizes) {
-  SmallVector<int64_t> shape;
-  SmallVector<Value> dynamic;
-  dispatchIndexOpFoldResults(sizes, dynamic, shape);
-  return shape;
-}
-
-Value ProjectionTiles::slice(Value tensor, ArrayRef<OpFoldResult> offsets,
-                             ArrayRef<OpFoldResult> sizes,
-                             ArrayRef<OpFoldResult> kept) {
-  Type element = cast<ShapedType>(tensor.getType()).getElementType();
-  SmallVector<OpFoldResult> strides(offsets.size(), index(1));
-  return tensor::ExtractSliceOp::create(
-      b, loc, RankedTensorType::get(getShape(kept), element), tensor, offsets,
-      sizes, strides);
-}
-
-Value ProjectionTiles::insert(Value source, Value tensor,
-                              ArrayRef<OpFoldResult> offsets,
-                              ArrayRef<OpFoldResult> sizes) {
-  return IndexBuilder(loc, b).insert(source, tensor, offsets, sizes);
-}
-
-Value ProjectionTiles::fillWithZero(Value tensor) {
-  Type type = cast<ShapedType>(tensor.getType()).getElementType();
-  Value zero =
-      arith::ConstantOp::create(b, loc, cast<TypedAttr>(b.getZeroAttr(type)));
-  return linalg::FillOp::create(b, loc, zero, tensor).getResult(0);
-}
-
-Value ProjectionTiles::convert(Value number, Type type) {
-  Type from = number.getType();
-  if (from == type)
-    return number;
-  if (isa<IntegerType>(from))
-    return arith::SIToFPOp::create(b, loc, type, number);
-  if (from.getIntOrFloatBitWidth() < type.getIntOrFloatBitWidth())
-    return arith::ExtFOp::create(b, loc, type, number);
-  return arith::TruncFOp::create(b, loc, type, number);
 }
 
 /// The number is split where bf16 ends, and so is the rest: 24 bits are three
@@ -99,24 +33,24 @@ Value ProjectionTiles::convert(Value number, Type type) {
 Value ProjectionTiles::emitPart(Value number, int64_t part) {
   Type f32 = b.getF32Type(), i32 = b.getI32Type();
   Value mask = arith::ConstantOp::create(
-      b, loc, b.getIntegerAttr(i32, APInt(32, 0xffff0000)));
-  Value half = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0.5));
-  Value rest = convert(number, f32);
+      b, b.getIntegerAttr(i32, APInt(32, 0xffff0000)));
+  Value half = arith::ConstantOp::create(b, b.getF32FloatAttr(0.5));
+  Value rest = b.convert(number, f32);
   for (int64_t i = 0; i + 1 < numParts; ++i) {
-    Value bits = arith::BitcastOp::create(b, loc, i32, rest);
-    Value upper = arith::BitcastOp::create(
-        b, loc, f32, arith::AndIOp::create(b, loc, bits, mask));
+    Value bits = arith::BitcastOp::create(b, i32, rest);
+    Value upper =
+        arith::BitcastOp::create(b, f32, arith::AndIOp::create(b, bits, mask));
     Value isWhole =
-        arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, rest, upper);
-    Value halved = arith::MulFOp::create(b, loc, rest, half);
+        arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, rest, upper);
+    Value halved = arith::MulFOp::create(b, rest, half);
     if (i == part) {
-      rest = arith::SelectOp::create(b, loc, isWhole, halved, upper);
+      rest = arith::SelectOp::create(b, isWhole, halved, upper);
       break;
     }
-    rest = arith::SelectOp::create(b, loc, isWhole, halved,
-                                   arith::SubFOp::create(b, loc, rest, upper));
+    rest = arith::SelectOp::create(b, isWhole, halved,
+                                   arith::SubFOp::create(b, rest, upper));
   }
-  return convert(rest, multiplied);
+  return b.convert(rest, multiplied);
 }
 
 Value ProjectionTiles::convertElements(Value source, Value destination,
@@ -124,12 +58,12 @@ Value ProjectionTiles::convertElements(Value source, Value destination,
                                        std::optional<int64_t> part) {
   auto type = cast<RankedTensorType>(destination.getType());
   AffineMap identity = b.getMultiDimIdentityMap(type.getRank());
-  return createGeneric(
-      b, loc, source, destination,
+  return b.generic(
+      source, destination,
       {AffineMap::get(type.getRank(), 0, from, b.getContext()), identity},
       [&](ValueRange e) {
         return part ? emitPart(e[0], *part)
-                    : convert(e[0], type.getElementType());
+                    : b.convert(e[0], type.getElementType());
       });
 }
 
@@ -139,22 +73,20 @@ Value ProjectionTiles::convertElements(Value source, Value destination,
 
 OpFoldResult ProjectionTiles::getLength() {
   int64_t dim = op.getInputType().getRank() - 2;
-  return tensor::getMixedSize(b, loc, op.getInput(), dim);
+  return b.size(op.getInput(), dim);
 }
 
 OpFoldResult ProjectionTiles::getNumRows() {
   AffineExpr batch, length;
   bindDims(b.getContext(), batch, length);
-  OpFoldResult sizes[] = {tensor::getMixedSize(b, loc, op.getInput(), 0),
-                          getLength()};
+  OpFoldResult sizes[] = {b.size(op.getInput(), 0), getLength()};
   if (isOneBatch)
     return sizes[1];
   if (auto batches = getConstantIntValue(sizes[0]))
     return apply(length * *batches, sizes);
   if (auto rows = getConstantIntValue(sizes[1]))
     return apply(batch * *rows, sizes);
-  return arith::MulIOp::create(b, loc, cast<Value>(sizes[0]),
-                               cast<Value>(sizes[1]))
+  return arith::MulIOp::create(b, cast<Value>(sizes[0]), cast<Value>(sizes[1]))
       .getResult();
 }
 
@@ -163,20 +95,13 @@ Value ProjectionTiles::forRows(
     function_ref<Value(Value i, OpFoldResult batch, OpFoldResult row, Value)>
         body,
     OpFoldResult first) {
-  Value end = getValueOrCreateConstantIndexOp(b, loc, count);
-  auto loop =
-      scf::ForOp::create(b, loc, constant(0), end, constant(1), initial);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
-  Value i = loop.getInductionVar();
-  Value row = arith::AddIOp::create(
-      b, loc, i, getValueOrCreateConstantIndexOp(b, loc, first));
-  Value length = getValueOrCreateConstantIndexOp(b, loc, getLength());
-  Value batch = arith::DivUIOp::create(b, loc, row, length);
-  row = arith::RemUIOp::create(b, loc, row, length);
-  Value next = body(i, batch, row, loop.getRegionIterArg(0));
-  scf::YieldOp::create(b, loc, next);
-  return loop.getResult(0);
+  return b.loop(0, count, 1, initial, [&](Value i, Value carried) {
+    Value row = arith::AddIOp::create(b, i, b.index(first));
+    Value length = b.index(getLength());
+    Value batch = arith::DivUIOp::create(b, row, length);
+    row = arith::RemUIOp::create(b, row, length);
+    return body(i, batch, row, carried);
+  });
 }
 
 Value ProjectionTiles::gatherBlock(OpFoldResult batch, OpFoldResult row,
@@ -188,31 +113,26 @@ Value ProjectionTiles::gatherBlock(OpFoldResult batch, OpFoldResult row,
   auto copy = [&](ArrayRef<OpFoldResult> at, ArrayRef<OpFoldResult> sizes,
                   OpFoldResult column, Value rows) {
     OpFoldResult box[] = {count, sizes.back()}, corner[] = {to, column};
-    Value from = slice(op.getInput(), at, sizes, box);
-    Value copied = convertElements(from, slice(rows, corner, box, box), same);
-    return insert(copied, rows, corner, box);
+    Value from = b.slice(op.getInput(), at, sizes, box);
+    Value copied = convertElements(from, b.slice(rows, corner, box, box), same);
+    return b.insert(copied, rows, corner, box);
   };
   if (type.getRank() == 3)
     return copy({batch, row, zero}, {one, count, index(numFeatures)}, zero,
                 rows);
   int64_t size = type.getDimSize(3);
-  auto loop = scf::ForOp::create(
-      b, loc, constant(0), constant(type.getDimSize(1)), constant(1), rows);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
-  Value head = loop.getInductionVar();
-  OpFoldResult column = apply(b.getAffineDimExpr(0) * size, {head});
-  Value next = copy({batch, head, row, zero}, {one, one, count, index(size)},
-                    column, loop.getRegionIterArg(0));
-  scf::YieldOp::create(b, loc, next);
-  return loop.getResult(0);
+  return b.loop(0, type.getDimSize(1), 1, rows, [&](Value head, Value rows) {
+    OpFoldResult column = apply(b.getAffineDimExpr(0) * size, {head});
+    return copy({batch, head, row, zero}, {one, one, count, index(size)},
+                column, rows);
+  });
 }
 
 Value ProjectionTiles::gatherRows(OpFoldResult first, OpFoldResult count,
                                   int64_t capacity) {
   Value rows =
-      empty({capacity, numFeatures},
-            numParts > 1 ? op.getInputType().getElementType() : multiplied);
+      b.empty({capacity, numFeatures},
+              numParts > 1 ? op.getInputType().getElementType() : multiplied);
   if (isOneBatch)
     return gatherBlock(index(0), first, count, index(0), rows);
   return forRows(
@@ -230,8 +150,8 @@ Value ProjectionTiles::getRows(OpFoldResult first, OpFoldResult count,
   ShapedType type = op.getInputType();
   if (isOneBatch && type.getRank() == 3 &&
       (type.getElementType() == multiplied || numParts > 1))
-    return slice(op.getInput(), {zero, first, zero}, {one, count, k}, box);
-  return slice(gatherRows(first, count, capacity), {zero, zero}, box, box);
+    return b.slice(op.getInput(), {zero, first, zero}, {one, count, k}, box);
+  return b.slice(gatherRows(first, count, capacity), {zero, zero}, box, box);
 }
 
 Value ProjectionTiles::getFewRows(int64_t capacity) {
@@ -242,7 +162,7 @@ Value ProjectionTiles::getFewRows(int64_t capacity) {
       cast<ShapedType>(whole.getType()).getElementType() == f32)
     return whole;
   Value converted =
-      slice(empty({capacity, numFeatures}, f32), {zero, zero}, box, box);
+      b.slice(b.empty({capacity, numFeatures}, f32), {zero, zero}, box, box);
   return convertElements(whole, converted,
                          {b.getAffineDimExpr(0), b.getAffineDimExpr(1)});
 }
@@ -291,9 +211,9 @@ Value ProjectionTiles::packRows() {
   int64_t size = getRowsPerPack();
   OpFoldResult count = apply(b.getAffineDimExpr(0).ceilDiv(size), {numRows});
   SmallVector<OpFoldResult> sizes = getPackSizes(count);
-  Value packs = tensor::EmptyOp::create(b, loc, sizes, multiplied);
-  auto loop = scf::ForallOp::create(b, loc, ArrayRef<OpFoldResult>{count},
-                                    packs, /*mapping=*/std::nullopt);
+  Value packs = b.empty(sizes, multiplied);
+  auto loop = scf::ForallOp::create(b, ArrayRef<OpFoldResult>{count}, packs,
+                                    /*mapping=*/std::nullopt);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   Value number = loop.getInductionVars()[0];
@@ -302,9 +222,9 @@ Value ProjectionTiles::packRows() {
   at[0] = number;
   sizes[0] = index(1);
   Value packed =
-      emitPack(number, slice(all, at, sizes, ArrayRef(sizes).drop_front()));
+      emitPack(number, b.slice(all, at, sizes, ArrayRef(sizes).drop_front()));
   b.setInsertionPointToStart(loop.getTerminator().getBody());
-  IndexBuilder(loc, b).insertInParallel(packed, all, at, sizes);
+  b.insertInParallel(packed, all, at, sizes);
   return loop.getResult(0);
 }
 
@@ -319,20 +239,20 @@ Value ProjectionTiles::keepPacksOfTile(OpFoldResult tile) {
   SmallVector<OpFoldResult> sizes = getPackSizes(index(perTile));
   Type index = b.getIndexType();
   auto kept = KeptPacksOp::create(
-      b, loc,
-      TypeRange{RankedTensorType::get(getShape(sizes), multiplied), index,
-                index, index},
-      getValueOrCreateConstantIndexOp(b, loc, first),
-      getValueOrCreateConstantIndexOp(b, loc, count), /*of=*/ValueRange(),
+      b,
+      TypeRange{
+          RankedTensorType::get(decomposeMixedValues(sizes).first, multiplied),
+          index, index, index},
+      b.index(first), b.index(count), /*of=*/ValueRange(),
       /*most=*/Value());
   sizes[0] = b.getIndexAttr(1);
   auto pack = [&](Value number, ValueRange packs) -> SmallVector<Value> {
     SmallVector<OpFoldResult> at(sizes.size(), b.getIndexAttr(0));
     at[0] = apply(i - n * perTile, {number, tile});
-    Value to = slice(packs[0], at, sizes, ArrayRef(sizes).drop_front());
-    return {insert(emitPack(number, to), packs[0], at, sizes)};
+    Value to = b.slice(packs[0], at, sizes, ArrayRef(sizes).drop_front());
+    return {b.insert(emitPack(number, to), packs[0], at, sizes)};
   };
-  return forEach(kept.getFrom(), kept.getTo(), 1, kept.getPacks(), pack)[0];
+  return b.loop(kept.getFrom(), kept.getTo(), 1, kept.getPacks(), pack)[0];
 }
 
 Value ProjectionTiles::emitPack(Value number, Value to) {
@@ -345,14 +265,12 @@ Value ProjectionTiles::emitPack(Value number, Value to) {
       minimum({b.getAffineConstantExpr(size), n - i * size}, {number, numRows});
   if (!inPairs) {
     Value rows = gatherRows(first, numRowsOfPack, size);
-    return linalg::TransposeOp::create(b, loc, rows, to,
-                                       ArrayRef<int64_t>{1, 0})
-        ->getResult(0);
+    return b.transpose(rows, to, {1, 0});
   }
   AffineExpr t, m, c;
   bindDims(b.getContext(), t, m, c);
-  Value tiles = expandDim(b, loc, getRows(first, numRowsOfPack, size), 1,
-                          kFeaturesPerTile);
+  Value tiles =
+      expandDim(b, getRows(first, numRowsOfPack, size), 1, kFeaturesPerTile);
   SmallVector<OpFoldResult> all = getPackSizes(one);
   all.erase(all.begin());
   for (int64_t part = 0; part < numParts; ++part) {
@@ -363,9 +281,9 @@ Value ProjectionTiles::emitPack(Value number, Value to) {
     SmallVector<OpFoldResult> kept(onePart);
     kept.erase(kept.begin() + 1);
     Value partOfPack =
-        convertElements(tiles, slice(to, corner, onePart, kept), {m, t, c},
+        convertElements(tiles, b.slice(to, corner, onePart, kept), {m, t, c},
                         numParts > 1 ? std::optional(part) : std::nullopt);
-    to = insert(partOfPack, to, corner, onePart);
+    to = b.insert(partOfPack, to, corner, onePart);
   }
   return to;
 }

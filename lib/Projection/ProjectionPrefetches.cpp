@@ -5,7 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Plan/CacheLine.h"
 #include "lib/Plan/CacheModel.h"
 #include "lib/Projection/ProjectionTiles.h"
 
@@ -13,8 +12,7 @@ using namespace mlir;
 using namespace mlir::attn;
 
 PrefetchOp ProjectionTiles::spread(Value source, int64_t numRows) {
-  auto prefetch =
-      PrefetchOp::create(b, loc, source, constant(0), constant(numRows));
+  auto prefetch = PrefetchOp::create(b, source, b.index(0), b.index(numRows));
   prefetch.setSpread(true);
   return prefetch;
 }
@@ -31,25 +29,25 @@ void ProjectionTiles::fetchStream(const Tile &tile, Value block,
                nextColumn = apply((i + 1) * tile.numColumns, {block}),
                nextAt = minimum(
                    {i + count, b.getAffineConstantExpr(steps - count)}, {at});
-  Value isBlock = isBelow(apply(i + 1, {block}),
-                          tile.mostBlocks == 1 ? one : tile.numBlocks),
-        areFeatures = isBelow(apply(i + count, {at}), index(steps));
+  Value isBlock = b.isLess(apply(i + 1, {block}),
+                           tile.mostBlocks == 1 ? one : tile.numBlocks),
+        areFeatures = b.isLess(apply(i + count, {at}), index(steps));
   // After its last features, a tile without a next one fetches them again.
   OpFoldResult lastColumn = column, lastAt = nextAt;
   if (tile.nextTile) {
     lastColumn = tile.nextTile;
     lastAt = zero;
   }
-  OpFoldResult inTile = select(areFeatures, nextAt, lastAt),
-               columnInTile = select(areFeatures, zero, lastColumn);
-  Value columns = getColumns(tile, select(isBlock, nextColumn, columnInTile),
-                             select(isBlock, at, inTile), count, /*few=*/true);
+  OpFoldResult inTile = b.select(areFeatures, nextAt, lastAt),
+               columnInTile = b.select(areFeatures, zero, lastColumn);
+  Value columns =
+      getColumns(tile, b.select(isBlock, nextColumn, columnInTile),
+                 b.select(isBlock, at, inTile), count, /*few=*/true);
   auto numRows = cast<ShapedType>(columns.getType()).getDimSize(0);
   int64_t ahead = plan.getAhead();
   if (ahead == 0)
     ahead = CacheModel(getTarget(op)).getBytesAhead(op.hasPanels());
-  PrefetchOp::create(b, loc, columns, constant(0), constant(numRows))
-      .setStream(ahead);
+  PrefetchOp::create(b, columns, b.index(0), b.index(numRows)).setStream(ahead);
 }
 
 bool ProjectionTiles::fetchesOperands(const Tile &tile, int64_t count) {
@@ -72,17 +70,17 @@ void ProjectionTiles::fetchOperands(const Tile &tile, const Product &product) {
       {i + count, b.getAffineConstantExpr(getNumSteps() - count)}, {at});
   OpFoldResult column = apply(i * tile.numColumns, {product.block}),
                nextBlock = apply((i + 1) * tile.numColumns, {product.block});
-  Value isBlock = isBelow(apply(i + 1, {product.block}), tile.numBlocks);
+  Value isBlock = b.isLess(apply(i + 1, {product.block}), tile.numBlocks);
   // Features go by before the next block, or blocks before the next features.
   bool goesByFeatures = keepsRowsOfTile() || tile.mostBlocks == 1;
   OpFoldResult laterColumn = column, laterAt = nextAt;
   if (!goesByFeatures) {
-    laterColumn = select(isBlock, nextBlock, product.isLast ? column : zero);
-    laterAt = product.isLast ? at : select(isBlock, at, nextAt);
+    laterColumn = b.select(isBlock, nextBlock, product.isLast ? column : zero);
+    laterAt = product.isLast ? at : b.select(isBlock, at, nextAt);
   } else if (product.isLast) {
-    laterColumn =
-        select(isBlock, nextBlock,
-               tile.nextTile ? apply(i + j, {column, tile.nextTile}) : column);
+    laterColumn = b.select(isBlock, nextBlock,
+                           tile.nextTile ? apply(i + j, {column, tile.nextTile})
+                                         : column);
     laterAt = zero;
   }
   Value columns = getColumns(tile, laterColumn, laterAt, count, /*few=*/false);
@@ -98,7 +96,7 @@ void ProjectionTiles::fetchOperands(const Tile &tile, const Product &product) {
   corner[1] = nextAt;
   box[1] = index(count);
   PrefetchOp ofPack =
-      spread(slice(rows, corner, box, ArrayRef(box).drop_front()), count);
+      spread(b.slice(rows, corner, box, ArrayRef(box).drop_front()), count);
   ofPack.getShareMutable().assign(product.block);
   ofPack.setNumShares(tile.mostBlocks);
 }

@@ -18,10 +18,9 @@ using namespace mlir::attn;
 
 Value ProjectionTiles::add(Value part, Value sums) {
   AffineMap map = b.getMultiDimIdentityMap(2);
-  return createGeneric(b, loc, part, sums, {map, map},
-                       [&](ValueRange e) -> Value {
-                         return arith::AddFOp::create(b, loc, e[1], e[0]);
-                       });
+  return b.generic(part, sums, {map, map}, [&](ValueRange e) -> Value {
+    return arith::AddFOp::create(b, e[1], e[0]);
+  });
 }
 
 Value ProjectionTiles::multiplyFew(Value columns, OpFoldResult at,
@@ -33,20 +32,17 @@ Value ProjectionTiles::multiplyFew(Value columns, OpFoldResult at,
   OpFoldResult corner[] = {
       zero,
       inPairs ? apply(b.getAffineDimExpr(0) * kFeaturesPerTile, {at}) : at};
-  Value part = slice(rows, corner, box, box);
-  Value products = fillWithZero(
-      isOnly
-          ? sums
-          : tensor::EmptyOp::create(b, loc, tensor::getMixedSizes(b, loc, sums),
-                                    b.getF32Type()));
+  Value part = b.slice(rows, corner, box, box);
+  Value products =
+      b.fillWithZero(isOnly ? sums : b.empty(b.sizes(sums), b.getF32Type()));
   if (inPairs) {
     bindDims(b.getContext(), m, n, l, p, e);
-    Value pairs = expandDim(b, loc, part, 1, {kFeaturesPerTile / 2, 2});
-    products = emitSumOfProducts(b, loc, {pairs, columns}, products,
+    Value pairs = expandDim(b, part, 1, {kFeaturesPerTile / 2, 2});
+    products = emitSumOfProducts(b, {pairs, columns}, products,
                                  {{m, l, p, e}, {l, p, n, e}, {m, n}});
   } else {
     bindDims(b.getContext(), m, n, l);
-    products = emitSumOfProducts(b, loc, {part, columns}, products,
+    products = emitSumOfProducts(b, {part, columns}, products,
                                  {{m, l}, {l, n}, {m, n}});
   }
   return isOnly ? products : add(products, sums);
@@ -67,15 +63,15 @@ Value ProjectionTiles::multiplyPack(OpFoldResult pack, OpFoldResult at,
   bool isAdded = addsProducts(isFirst);
   Value products = sums;
   if (isAdded)
-    products = empty(cast<RankedTensorType>(sums.getType()).getShape(),
-                     b.getF32Type());
+    products = b.empty(cast<RankedTensorType>(sums.getType()).getShape(),
+                       b.getF32Type());
   if (isAdded || isFirst)
-    products = fillWithZero(products);
+    products = b.fillWithZero(products);
   if (!inPairs) {
     Value a =
-        slice(rows, {pack, at, zero}, {one, size, numRows}, {size, numRows});
-    products = emitSumOfProducts(b, loc, {a, columns}, products,
-                                 {{k, m}, {k, n}, {m, n}});
+        b.slice(rows, {pack, at, zero}, {one, size, numRows}, {size, numRows});
+    products =
+        emitSumOfProducts(b, {a, columns}, products, {{k, m}, {k, n}, {m, n}});
     return isAdded ? add(products, sums) : products;
   }
   OpFoldResult features = index(kFeaturesPerTile), parts = index(numParts);
@@ -85,10 +81,10 @@ Value ProjectionTiles::multiplyPack(OpFoldResult pack, OpFoldResult at,
     kept.erase(kept.begin() + 1);
     indices.erase(indices.begin() + 1);
   }
-  Value a = slice(rows, {pack, at, zero, zero, zero},
-                  {one, size, parts, numRows, features}, kept);
+  Value a = b.slice(rows, {pack, at, zero, zero, zero},
+                    {one, size, parts, numRows, features}, kept);
   products = emitSumOfProducts(
-      b, loc, {expandDim(b, loc, a, int64_t(kept.size()) - 1, 2), columns},
-      products, {indices, {k, p, n, e}, {m, n}});
+      b, {expandDim(b, a, int64_t(kept.size()) - 1, 2), columns}, products,
+      {indices, {k, p, n, e}, {m, n}});
   return isAdded ? add(products, sums) : products;
 }

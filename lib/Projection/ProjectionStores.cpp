@@ -60,7 +60,7 @@ void ProjectionTiles::addOperands(const Tile &tile, const Box &inTile,
       dims.push_back(dim + 1 == rank ? d : c);
     }
     inputs.push_back(isa<ShapedType>(tensor.getType())
-                         ? slice(tensor, at, sizes, kept)
+                         ? b.slice(tensor, at, sizes, kept)
                          : tensor);
     maps.push_back(AffineMap::get(2, 0, dims, b.getContext()));
   };
@@ -107,13 +107,13 @@ Value ProjectionTiles::storeBlock(const Tile &tile, OpFoldResult column,
   AffineExpr c = b.getAffineDimExpr(0), d = b.getAffineDimExpr(1);
   Box inTile = getBlock(tile, column, count, batch, row),
       inOut = getStoredBlock(tile, column, count, batch, row);
-  Value to = slice(outTile, inOut.offsets, inOut.sizes, box);
-  SmallVector<Value> inputs = {slice(sums, {first, zero}, box, box)};
+  Value to = b.slice(outTile, inOut.offsets, inOut.sizes, box);
+  SmallVector<Value> inputs = {b.slice(sums, {first, zero}, box, box)};
   SmallVector<AffineMap> maps = {b.getMultiDimIdentityMap(2)};
   OpFoldResult ofWeight = apply(c + d + tile.first, {tile.column, column});
   for (Value columns : {op.getScales(), op.getBias()})
     if (columns) {
-      inputs.push_back(slice(columns, {ofWeight}, {width}, {width}));
+      inputs.push_back(b.slice(columns, {ofWeight}, {width}, {width}));
       maps.push_back(AffineMap::get(2, 0, b.getAffineDimExpr(1)));
     }
   unsigned numOwn = inputs.size();
@@ -123,19 +123,18 @@ Value ProjectionTiles::storeBlock(const Tile &tile, OpFoldResult column,
   Type f32 = b.getF32Type();
   Type resultType =
       cast<ShapedType>(op.getOuts().front().getType()).getElementType();
-  Value stored = createGeneric(b, loc, inputs, to, maps, [&](ValueRange e) {
+  Value stored = b.generic(inputs, to, maps, [&](ValueRange e) {
     Value result = e[0];
     if (op.getScales())
-      result = arith::MulFOp::create(b, loc, result, e[1]);
+      result = arith::MulFOp::create(b, result, e[1]);
     if (op.getBias())
-      result =
-          arith::AddFOp::create(b, loc, result, convert(e[numOwn - 1], f32));
-    result = convert(result, resultType);
+      result = arith::AddFOp::create(b, result, b.convert(e[numOwn - 1], f32));
+    result = b.convert(result, resultType);
     return epilogue
                ? emitEpilogue(result, e.slice(numOwn, inputs.size() - numOwn))
                : result;
   });
-  return insert(stored, outTile, inOut.offsets, inOut.sizes);
+  return b.insert(stored, outTile, inOut.offsets, inOut.sizes);
 }
 
 Value ProjectionTiles::storeRows(const Tile &tile, OpFoldResult column,
@@ -161,7 +160,7 @@ Value ProjectionTiles::emitBlocks(const Tile &tile, int64_t fewRows,
   };
   if (others.empty())
     return emit(*this, tile, outTile);
-  return forEach(tile.numBlocks, 1, outTile, [&](Value block, Value outTile) {
+  return b.loop(0, tile.numBlocks, 1, outTile, [&](Value block, Value outTile) {
     AffineExpr i, j;
     bindDims(b.getContext(), i, j);
     Tile part = tile;
@@ -185,7 +184,7 @@ Value ProjectionTiles::emitBlocks(const Tile &tile, int64_t fewRows,
       otherPart.isOneTile = true;
       otherPart.firstColumn = index(0);
       part.otherTiles.push_back(
-          emit(other, otherPart, empty(shape, type.getElementType())));
+          emit(other, otherPart, b.empty(shape, type.getElementType())));
     }
     return emit(*this, part, outTile);
   });

@@ -10,10 +10,6 @@
 #include "dialect/Shared/IndexBuilder.h"
 #include "lib/Plan/CacheModel.h"
 
-#include "mlir/Dialect/Arith/Utils/Utils.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
-
 using namespace mlir;
 using namespace mlir::attn;
 
@@ -29,9 +25,9 @@ static int64_t divideEvenly(int64_t count, int64_t most) {
   return int64_t(llvm::divideCeil(count, parts));
 }
 
-ProjectionTiles::ProjectionTiles(OpBuilder &b, ProjectionOp op,
+ProjectionTiles::ProjectionTiles(IndexBuilder &b, ProjectionOp op,
                                  const ProjectionEpilogue *epilogue)
-    : b(b), loc(op.getLoc()), op(op), plan(getPlan(op)), lanes(plan.getLanes()),
+    : b(b), op(op), plan(getPlan(op)), lanes(plan.getLanes()),
       numFeatures(op.getNumInputFeatures()),
       isOneBatch(op.getInputType().getDimSize(0) == 1), epilogue(epilogue) {
   if (epilogue)
@@ -71,38 +67,39 @@ Value ProjectionTiles::emitFewRows(const Tile &tile, int64_t mostRows,
     corner.insert(corner.begin(), zero);
     sizes.insert(sizes.begin(), index(tile.mostBlocks));
   }
-  Value sums = slice(empty(shape, b.getF32Type()), corner, sizes, sizes);
+  Value sums = b.slice(b.empty(shape, b.getF32Type()), corner, sizes, sizes);
   if (!isOnly)
-    sums = fillWithZero(sums);
+    sums = b.fillWithZero(sums);
   if (hasBlocks)
     sizes.front() = index(1);
   // With the sums of the block that begins at `column`.
   auto forBlocks = [&](Value initial, auto body) {
     if (!hasBlocks)
-      return body(constant(0), zero, initial);
-    return forEach(tile.numBlocks, 1, initial, [&](Value block, Value carried) {
-      corner.front() = block;
-      OpFoldResult column =
-          apply(b.getAffineDimExpr(0) * tile.numColumns, {block});
-      return body(block, column, carried);
-    });
+      return body(b.index(0), zero, initial);
+    return b.loop(0, tile.numBlocks, 1, initial,
+                  [&](Value block, Value carried) {
+                    corner.front() = block;
+                    OpFoldResult column =
+                        apply(b.getAffineDimExpr(0) * tile.numColumns, {block});
+                    return body(block, column, carried);
+                  });
   };
   auto getSums = [&](Value sums) {
-    return hasBlocks ? slice(sums, corner, sizes, box) : sums;
+    return hasBlocks ? b.slice(sums, corner, sizes, box) : sums;
   };
   auto multiply = [&](OpFoldResult at, int64_t count, Value sums) {
     return forBlocks(sums, [&](Value block, OpFoldResult column, Value sums) {
       Value columns = getColumns(tile, column, at, count, /*few=*/true);
       fetchStream(tile, block, at, count);
       Value part = multiplyFew(columns, at, count, getSums(sums), isOnly);
-      return hasBlocks ? insert(part, sums, corner, sizes) : part;
+      return hasBlocks ? b.insert(part, sums, corner, sizes) : part;
     });
   };
   int64_t whole = steps / step * step;
   if (isOnly)
     sums = multiply(zero, steps, sums);
   else
-    sums = forEach(index(whole), step, sums, [&](Value at, Value sums) {
+    sums = b.loop(0, whole, step, sums, [&](Value at, Value sums) {
       return multiply(at, step, sums);
     });
   if (whole < steps)
@@ -110,6 +107,27 @@ Value ProjectionTiles::emitFewRows(const Tile &tile, int64_t mostRows,
   return forBlocks(outTile, [&](Value, OpFoldResult column, Value outTile) {
     return storeRows(tile, column, getSums(sums), zero, numRows, outTile);
   });
+}
+
+SmallVector<Value> ProjectionTiles::forFeatures(
+    int64_t step, ValueRange initial,
+    function_ref<SmallVector<Value>(OpFoldResult at, int64_t count,
+                                    ValueRange carried, bool isFirst,
+                                    bool isLast)>
+        body) {
+  int64_t steps = getNumSteps(),
+          last = (llvm::divideCeil(steps, step) - 1) * step;
+  SmallVector<Value> carried(initial);
+  if (last > 0)
+    carried = body(index(0), step, carried, /*isFirst=*/true, /*isLast=*/false);
+  if (last > step)
+    carried =
+        b.loop(step, last, step, carried, [&](Value at, ValueRange carried) {
+          return body(at, step, carried, /*isFirst=*/false,
+                      /*isLast=*/false);
+        });
+  return body(index(last), steps - last, carried, /*isFirst=*/last == 0,
+              /*isLast=*/true);
 }
 
 Value ProjectionTiles::emitTile(const Tile &tile, Value outTile) {
@@ -127,7 +145,7 @@ Value ProjectionTiles::emitTile(const Tile &tile, Value outTile) {
   if (!hasOneBlock)
     shapeOfSums.insert(shapeOfSums.begin(),
                        {keepsRows ? 1 : tile.mostBlocks, getPacksPerTile()});
-  Value sums = empty(shapeOfSums, b.getF32Type());
+  Value sums = b.empty(shapeOfSums, b.getF32Type());
   // Of a block of features: the first begins the sums, the last stores them.
   auto multiply = [&](Value block, OpFoldResult at, int64_t count,
                       ValueRange carried, bool isFirst, bool isLast) {
@@ -142,7 +160,7 @@ Value ProjectionTiles::emitTile(const Tile &tile, Value outTile) {
       OpFoldResult corner[] = {keepsRows ? zero : OpFoldResult(block), pack,
                                zero, zero},
                    sizes[] = {one, one, box[0], box[1]};
-      Value part = hasOneBlock ? sums : slice(sums, corner, sizes, box);
+      Value part = hasOneBlock ? sums : b.slice(sums, corner, sizes, box);
       OpFoldResult number = hasPacksOfTile
                                 ? OpFoldResult(pack)
                                 : apply(i + j.floorDiv(size), {pack, tile.row});
@@ -154,13 +172,13 @@ Value ProjectionTiles::emitTile(const Tile &tile, Value outTile) {
         } else if (inPairs) {
           if (!hasOneBlock) {
             corner[1] = minimum({i + 1, j - 1}, {pack, numPacks});
-            fetchForWrite(slice(sums, corner, sizes, box));
+            fetchForWrite(b.slice(sums, corner, sizes, box));
             corner[1] = pack;
           }
           if (isLast && isOneBatch) {
             Box out = getStoredBlock(tile, column, numStored, zero, row);
-            fetchForWrite(slice(outTile, out.offsets, out.sizes,
-                                {numStored, index(tile.width)}));
+            fetchForWrite(b.slice(outTile, out.offsets, out.sizes,
+                                  {numStored, index(tile.width)}));
           }
         }
       }
@@ -168,15 +186,15 @@ Value ProjectionTiles::emitTile(const Tile &tile, Value outTile) {
       // Before its place changes, or it would have another one.
       if (isLast)
         outTile = storeRows(tile, column, part, row, numStored, outTile);
-      sums = hasOneBlock ? part : insert(part, sums, corner, sizes);
+      sums = hasOneBlock ? part : b.insert(part, sums, corner, sizes);
       return {sums, outTile};
     };
-    return forEach(zero, numPacks, 1, carried, forPack);
+    return b.loop(0, numPacks, 1, carried, forPack);
   };
   auto forBlocks =
       [&](ValueRange carried,
           function_ref<SmallVector<Value>(Value, ValueRange)> body) {
-        return forEach(zero, tile.numBlocks, 1, carried, body);
+        return b.loop(0, tile.numBlocks, 1, carried, body);
       };
   SmallVector<Value> carried = {sums, outTile};
   if (keepsRows)
@@ -206,8 +224,7 @@ bool ProjectionTiles::keepsRowsOfTile() {
 
 ProjectionTiles::Box ProjectionTiles::getBox(const Tile &tile) {
   AffineExpr c = b.getAffineDimExpr(0);
-  OpFoldResult zero = index(0),
-               batches = tensor::getMixedSize(b, loc, op.getInput(), 0),
+  OpFoldResult zero = index(0), batches = b.size(op.getInput(), 0),
                // Or all rows: tokens of all batch entries.
       row = isOneBatch ? tile.row : zero,
                numRows = isOneBatch ? tile.numRows : getLength(),
@@ -269,10 +286,10 @@ Value ProjectionTiles::emitResult(Value out, int64_t first, int64_t fewRows) {
   auto emitRows = [&](Tile tile) {
     Box box = getBox(tile);
     tile.offsets = box.offsets;
-    Value outTile = slice(tile.out, box.offsets, box.sizes, box.sizes);
+    Value outTile = b.slice(tile.out, box.offsets, box.sizes, box.sizes);
     if (fewRows > 0 || tile.isOneTile)
       return std::pair(emitBlocks(tile, fewRows, outTile), box);
-    outTile = forEach(numRows, mostRows, outTile, [&](Value row, Value out) {
+    outTile = b.loop(0, numRows, mostRows, outTile, [&](Value row, Value out) {
       Tile part = tile;
       part.row = row;
       part.numRows = minimum({most, n - i}, {row, numRows});
@@ -291,7 +308,7 @@ Value ProjectionTiles::emitResult(Value out, int64_t first, int64_t fewRows) {
         minimum({b.getAffineConstantExpr(tiles), i * tiles}, {numRows})};
     if (splitsRows)
       numTiles = {apply(i.ceilDiv(mostRows), {numRows}), index(tiles)};
-    auto loop = scf::ForallOp::create(b, loc, numTiles, out,
+    auto loop = scf::ForallOp::create(b, numTiles, out,
                                       /*mapping=*/std::nullopt);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
@@ -322,8 +339,7 @@ Value ProjectionTiles::emitResult(Value out, int64_t first, int64_t fewRows) {
       setPacksOfTile(keepPacksOfTile(row));
     auto [outTile, box] = emitRows(tile);
     b.setInsertionPointToStart(loop.getTerminator().getBody());
-    IndexBuilder(loc, b).insertInParallel(outTile, tile.out, box.offsets,
-                                          box.sizes);
+    b.insertInParallel(outTile, tile.out, box.offsets, box.sizes);
     out = loop.getResult(0);
   }
   if (rest == 0)
@@ -341,7 +357,7 @@ Value ProjectionTiles::emitResult(Value out, int64_t first, int64_t fewRows) {
             /*isOneTile=*/false,
             /*firstColumn=*/zero};
   auto [outTile, box] = emitRows(tile);
-  return insert(outTile, out, box.offsets, box.sizes);
+  return b.insert(outTile, out, box.offsets, box.sizes);
 }
 
 ProjectionRows ProjectionTiles::prepare(OpFoldResult count, int64_t most) {

@@ -8,10 +8,8 @@
 #ifndef ATTN_PROJECTION_PROJECTIONTILES_H
 #define ATTN_PROJECTION_PROJECTIONTILES_H
 
+#include "dialect/Shared/IndexBuilder.h"
 #include "lib/Plan/Plan.h"
-#include "lib/Projection/ProjectionEpilogue.h"
-
-#include "mlir/IR/Builders.h"
 
 #include <optional>
 #include <vector>
@@ -21,6 +19,28 @@ class RewriterBase;
 } // namespace mlir
 
 namespace mlir::attn {
+
+/// An elementwise operation on a projection's result, as the sum of a residual
+/// or what a gate is multiplied by, that is computed as the result is stored.
+struct ProjectionEpilogue {
+  linalg::GenericOp op;
+  /// The operand that is the result of the projection.
+  OpOperand *stored;
+  /// Operands that are results of other projections of the same input and
+  /// types, which are computed in the same tiles and never stored as a whole.
+  SmallVector<OpOperand *, 1> others;
+
+  /// The epilogue of which `projection` is the last projection, if nothing else
+  /// needs its result, and each element is computed from the same element and
+  /// other tensors by operations that have a form for vectors.
+  static std::optional<ProjectionEpilogue> find(ProjectionOp projection);
+
+  ProjectionOp getProjection(OpOperand *operand) const {
+    return operand->get().getDefiningOp<ProjectionOp>();
+  }
+  /// Moves the projections to right before the operation.
+  void moveProjections(RewriterBase &rewriter) const;
+};
 
 /// Rows of a projection's input as its tiles read them.
 struct ProjectionRows {
@@ -43,7 +63,7 @@ class ProjectionTiles {
 public:
   /// `op` has a plan. `epilogue`, if there is one, is computed instead of the
   /// result.
-  ProjectionTiles(OpBuilder &b, ProjectionOp op,
+  ProjectionTiles(IndexBuilder &b, ProjectionOp op,
                   const ProjectionEpilogue *epilogue = nullptr);
 
   /// B * S.
@@ -87,22 +107,9 @@ private:
   };
 
   OpFoldResult index(int64_t value) { return b.getIndexAttr(value); }
-  Value constant(int64_t value);
   OpFoldResult apply(AffineExpr expr, ArrayRef<OpFoldResult> operands);
   OpFoldResult minimum(ArrayRef<AffineExpr> exprs,
                        ArrayRef<OpFoldResult> operands);
-  /// i < end
-  Value isBelow(OpFoldResult i, OpFoldResult end);
-  OpFoldResult select(Value condition, OpFoldResult x, OpFoldResult y);
-  Value empty(ArrayRef<int64_t> shape, Type elementType);
-  /// A box of a tensor, with the sizes `kept` of those it has.
-  Value slice(Value tensor, ArrayRef<OpFoldResult> offsets,
-              ArrayRef<OpFoldResult> sizes, ArrayRef<OpFoldResult> kept);
-  Value insert(Value source, Value tensor, ArrayRef<OpFoldResult> offsets,
-               ArrayRef<OpFoldResult> sizes);
-  Value fillWithZero(Value tensor);
-  /// A number of f32, or of what it is stored as.
-  Value convert(Value number, Type type);
   /// Part `part` of a number of f32, of the type that is multiplied.
   Value emitPart(Value number, int64_t part);
   /// Elements of `source` at the indices `from`, converted to those of
@@ -178,14 +185,6 @@ private:
   /// place of `sums`. Sums of blocks are rounded less than one long sum.
   Value multiplyPack(OpFoldResult pack, OpFoldResult at, int64_t count,
                      Value columns, Value sums, bool isFirst);
-  /// for i = first to end step `step`
-  SmallVector<Value>
-  forEach(OpFoldResult first, OpFoldResult end, int64_t step,
-          ValueRange initial,
-          function_ref<SmallVector<Value>(Value i, ValueRange carried)> body);
-  /// The same from 0 on, with one value.
-  Value forEach(OpFoldResult end, int64_t step, Value initial,
-                function_ref<Value(Value i, Value carried)> body);
   /// Scales sums of `count` rows, adds the bias, and stores them in the rows of
   /// a tile from `first` on, in the block that begins at `column`.
   Value storeRows(const Tile &tile, OpFoldResult column, Value sums,
@@ -251,8 +250,7 @@ private:
   Box getBox(const Tile &tile);
   Value emitResult(Value out, int64_t first, int64_t fewRows);
 
-  OpBuilder &b;
-  Location loc;
+  IndexBuilder &b;
   ProjectionOp op;
   PlanAttr plan;
   int64_t lanes;

@@ -9,9 +9,6 @@
 #include "lib/Online/OnlineInPairs.h"
 #include "lib/Projection/ProjectionTiles.h"
 
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
-
 using namespace mlir;
 using namespace mlir::attn;
 
@@ -31,10 +28,9 @@ Value ProjectionTiles::convertToPairs() {
   OpFoldResult count =
       minimum({b.getAffineConstantExpr(all), i * all}, {numRows});
   OpFoldResult sizes[] = {count, index(numFeatures / 2), index(width), two};
-  Value panels = tensor::EmptyOp::create(b, loc, ArrayRef<OpFoldResult>(sizes),
-                                         b.getBF16Type());
+  Value panels = b.empty(ArrayRef<OpFoldResult>(sizes), b.getBF16Type());
   auto loop = scf::ForallOp::create(
-      b, loc, ArrayRef<OpFoldResult>{count, index(steps / step)}, panels,
+      b, ArrayRef<OpFoldResult>{count, index(steps / step)}, panels,
       /*mapping=*/std::nullopt);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
@@ -46,23 +42,22 @@ Value ProjectionTiles::convertToPairs() {
                                   zero, zero},
                             box = {one, pairs, index(width), two},
                             kept = {pairs, index(width), two};
-  Value to = slice(loop.getRegionIterArgs()[0], at, box, kept), from;
+  Value to = b.slice(loop.getRegionIterArgs()[0], at, box, kept), from;
   AffineExpr pair, column, element;
   bindDims(b.getContext(), pair, column, element);
   SmallVector<AffineExpr> indices = {pair, column, element};
   if (op.isInPairs()) {
-    from = slice(op.getWeight(), at, box, kept);
+    from = b.slice(op.getWeight(), at, box, kept);
   } else {
     OpFoldResult rows[] = {index(features), index(width)};
-    from = slice(op.getWeight(), {panel, apply(i * features, {block}), zero},
-                 {one, rows[0], rows[1]}, rows);
-    from = expandDim(b, loc, from, 0, 2);
+    from = b.slice(op.getWeight(), {panel, apply(i * features, {block}), zero},
+                   {one, rows[0], rows[1]}, rows);
+    from = expandDim(b, from, 0, 2);
     std::swap(indices[1], indices[2]);
   }
   Value converted = convertElements(from, to, indices);
   b.setInsertionPointToStart(loop.getTerminator().getBody());
-  IndexBuilder(loc, b).insertInParallel(converted, loop.getRegionIterArgs()[0],
-                                        at, box);
+  b.insertInParallel(converted, loop.getRegionIterArgs()[0], at, box);
   return loop.getResult(0);
 }
 
@@ -87,15 +82,16 @@ Value ProjectionTiles::getColumns(const Tile &tile, OpFoldResult column,
   if (!op.hasPanels()) {
     bool isWhole = tile.width == tile.numColumns;
     OpFoldResult box[] = {k, index(tile.width)};
-    Value part = slice(weight, {at, column}, box, box);
+    Value part = b.slice(weight, {at, column}, box, box);
     if (readsWeight(tile, few))
       return part;
-    Value columns = empty({count, tile.numColumns}, multiplied);
+    Value columns = b.empty({count, tile.numColumns}, multiplied);
     if (isWhole)
       return convertElements(part, columns, same);
-    columns = fillWithZero(columns);
-    Value to = slice(columns, {zero, zero}, box, box);
-    return insert(convertElements(part, to, same), columns, {zero, zero}, box);
+    columns = b.fillWithZero(columns);
+    Value to = b.slice(columns, {zero, zero}, box, box);
+    return b.insert(convertElements(part, to, same), columns, {zero, zero},
+                    box);
   }
   int64_t width = op.getPanelWidth();
   OpFoldResult panel = apply(c.floorDiv(width), {column}),
@@ -103,26 +99,26 @@ Value ProjectionTiles::getColumns(const Tile &tile, OpFoldResult column,
   if (inPairs) {
     constexpr int64_t pairs = kFeaturesPerTile / 2;
     OpFoldResult size = index(count * pairs);
-    Value part = slice(weight, {panel, apply(c * pairs, {at}), lane, zero},
-                       {one, size, n, two}, {size, n, two});
-    return expandDim(b, loc, part, 0, pairs);
+    Value part = b.slice(weight, {panel, apply(c * pairs, {at}), lane, zero},
+                         {one, size, n, two}, {size, n, two});
+    return expandDim(b, part, 0, pairs);
   }
   if (!op.isInPairs()) {
-    Value part = slice(weight, {panel, at, lane}, {one, k, n}, {k, n});
+    Value part = b.slice(weight, {panel, at, lane}, {one, k, n}, {k, n});
     if (readsWeight(tile, few))
       return part;
-    return convertElements(part, empty({count, tile.numColumns}, multiplied),
+    return convertElements(part, b.empty({count, tile.numColumns}, multiplied),
                            same);
   }
   // (p, n, e) to (p, e, n), whose rows are those of the weight. A block has an
   // even number of them.
   OpFoldResult half = index(count / 2);
-  Value part = slice(weight, {panel, apply(c.floorDiv(2), {at}), lane, zero},
-                     {one, half, n, two}, {half, n, two});
-  Value rows = empty({count / 2, 2, tile.numColumns}, multiplied);
+  Value part = b.slice(weight, {panel, apply(c.floorDiv(2), {at}), lane, zero},
+                       {one, half, n, two}, {half, n, two});
+  Value rows = b.empty({count / 2, 2, tile.numColumns}, multiplied);
   AffineExpr p, e, l;
   bindDims(b.getContext(), p, e, l);
   rows = convertElements(part, rows, {p, l, e});
   return tensor::CollapseShapeOp::create(
-      b, loc, rows, SmallVector<ReassociationIndices>{{0, 1}, {2}});
+      b, rows, SmallVector<ReassociationIndices>{{0, 1}, {2}});
 }

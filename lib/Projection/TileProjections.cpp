@@ -24,11 +24,6 @@
 #include "lib/Projection/Passes.h"
 #include "lib/Projection/ProjectionTiles.h"
 
-#include "mlir/Dialect/Affine/IR/AffineOps.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/PatternMatch.h"
 
 namespace mlir::attn {
@@ -41,19 +36,17 @@ using namespace mlir::attn;
 
 /// The rows of an input: of a number that is not static, few rows and many, of
 /// which one has none. An scf.if would give its results buffers.
-static SmallVector<ProjectionRows, 2> prepareRows(OpBuilder &b, Location loc,
-                                                  ProjectionTiles &tiles,
-                                                  int64_t mostFewRows) {
+static SmallVector<ProjectionRows, 2>
+prepareRows(IndexBuilder &b, ProjectionTiles &tiles, int64_t mostFewRows) {
   OpFoldResult numRows = tiles.getNumRows();
   if (std::optional<int64_t> rows = getConstantIntValue(numRows))
     return {tiles.prepare(numRows, *rows <= mostFewRows ? mostFewRows : 0)};
   auto all = cast<Value>(numRows);
-  Value zero = arith::ConstantIndexOp::create(b, loc, 0);
-  Value limit = arith::ConstantIndexOp::create(b, loc, mostFewRows);
-  Value isFew =
-      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ule, all, limit);
-  Value few = arith::SelectOp::create(b, loc, isFew, all, zero),
-        many = arith::SelectOp::create(b, loc, isFew, zero, all);
+  Value zero = b.index(0);
+  Value limit = b.index(mostFewRows);
+  Value isFew = arith::CmpIOp::create(b, arith::CmpIPredicate::ule, all, limit);
+  Value few = arith::SelectOp::create(b, isFew, all, zero),
+        many = arith::SelectOp::create(b, isFew, zero, all);
   return {tiles.prepare(few, mostFewRows), tiles.prepare(many, 0)};
 }
 
@@ -61,12 +54,12 @@ void attn::tileProjection(RewriterBase &rewriter, ProjectionOp op,
                           PreparedRows &prepared,
                           const ProjectionEpilogue *epilogue) {
   rewriter.setInsertionPoint(op);
-  ProjectionTiles tiles(rewriter, op, epilogue);
+  IndexBuilder b(op.getLoc(), rewriter);
+  ProjectionTiles tiles(b, op, epilogue);
   SmallVector<ProjectionRows, 2> &ofInput =
       prepared[{op->getBlock(), op.getInput(), tiles.getForm()}];
   if (ofInput.empty())
-    ofInput = prepareRows(rewriter, op.getLoc(), tiles,
-                          CacheModel(getTarget(op)).getFewRows());
+    ofInput = prepareRows(b, tiles, CacheModel(getTarget(op)).getFewRows());
   SmallVector<Value> results(op.getOuts());
   linalg::GenericOp followed = epilogue ? epilogue->op : nullptr;
   if (followed)

@@ -42,27 +42,15 @@ public:
   /// first: a score is computed, and may fail, only where the position is kept
   /// (A12).
   Value emitScore(const RowPosition &row, Value j, Value dot, Value scale) {
-    SmallVector<Value> position = {row.number, row.head, row.position, j};
-    Value keep;
-    if (op.hasMask()) {
-      SmallVector<Value> arguments(position);
-      llvm::append_range(arguments, op.getMaskCaptures());
-      keep =
-          define(evaluateRegion(b, op.getMask(), arguments), position, "mask");
-    } else {
-      keep = arith::ConstantOp::create(b, loc, b.getBoolAttr(true));
-    }
-    auto emitKept = [&]() -> Value {
-      Value score = arith::MulFOp::create(b, loc, dot, scale);
-      if (!op.hasScore()) // A10
-        return score;
-      SmallVector<Value> arguments = {score};
-      llvm::append_range(arguments, position);
-      llvm::append_range(arguments, op.getScoreCaptures());
-      return define(evaluateRegion(b, op.getScore(), arguments), position,
-                    "score");
-    };
-    return either(keep, emitKept, [&] { return minusInfinity(); });
+    return emitScoreAt(
+        b, loc,
+        {op.getScore(), op.getMask(), op.getScoreCaptures(),
+         op.getMaskCaptures()},
+        {row.number, row.head, row.position, j},
+        [&](OpBuilder &inside) -> Value { // A10
+          return arith::MulFOp::create(inside, loc, dot, scale);
+        },
+        Op::getOperationName());
   }
 
   /// `weight` after dropout (A8).
@@ -104,11 +92,6 @@ private:
                   Number count, unsigned rank) {
     int64_t size = cast<RankedTensorType>(source.getType()).getDimSize(3);
     return slice(source, {{batch, head, row, 0}, {1, 1, count, size}}, rank);
-  }
-  Value define(const RegionValue &region, ValueRange position,
-               StringRef name) { // A12
-    return reportUndefined(b, loc, region, position, name,
-                           Op::getOperationName());
   }
 
   Op op;

@@ -63,7 +63,8 @@ Value StageCode::emitMixing(Stages stages, Value strip) {
 }
 
 Value StageCode::split(Value tensor, int64_t mixed) {
-  return expandDim(b, loc, tensor, /*dim=*/0, mixed);
+  IndexBuilder builder(loc, b);
+  return expandDim(builder, tensor, /*dim=*/0, mixed);
 }
 
 Value StageCode::join(Value tensor) {

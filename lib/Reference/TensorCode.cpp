@@ -7,10 +7,6 @@
 
 #include "lib/Reference/TensorCode.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
-
 using namespace mlir;
 using namespace mlir::attn;
 
@@ -61,13 +57,7 @@ Value TensorCode::load(Value tensor, ValueRange indices) {
 }
 
 Value TensorCode::convert(Value number, Type type) {
-  unsigned from = number.getType().getIntOrFloatBitWidth();
-  unsigned to = type.getIntOrFloatBitWidth();
-  if (from < to)
-    return arith::ExtFOp::create(b, loc, type, number);
-  if (from > to)
-    return arith::TruncFOp::create(b, loc, type, number);
-  return number;
+  return convertScalarToDtype(b, loc, number, type, /*isUnsignedCast=*/false);
 }
 
 Value TensorCode::isEqual(Value lhs, Value rhs) {

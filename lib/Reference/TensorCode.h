@@ -8,10 +8,7 @@
 #ifndef ATTN_REFERENCE_TENSORCODE_H
 #define ATTN_REFERENCE_TENSORCODE_H
 
-#include "dialect/Shared/CreateGeneric.h"
 #include "dialect/Shared/IndexBuilder.h"
-
-#include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace mlir::attn {
 

@@ -29,14 +29,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Regions/RegionAnalysis.h"
+#include "dialect/Shared/IndexBuilder.h"
 #include "dialect/Shared/RuntimeChecks.h"
 #include "lib/Regions/TableRanges.h"
 
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Index/IR/IndexOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -221,26 +220,17 @@ SmallVector<Operation *> RegionAnalysis::findUnknownConditions(Region &region) {
 //===----------------------------------------------------------------------===//
 
 /// `source[indices]`, or a zero if `isInside` is false.
-static Value createGuardedLoad(OpBuilder &builder, Location loc, Value source,
-                               ValueRange indices, Value isInside) {
-  auto load = [&](OpBuilder &b, Location loc) -> Value {
+static Value createGuardedLoad(IndexBuilder b, Value source, ValueRange indices,
+                               Value isInside) {
+  auto load = [&]() -> Value {
     if (isa<MemRefType>(source.getType()))
-      return memref::LoadOp::create(b, loc, source, indices);
-    return b.createOrFold<tensor::ExtractOp>(loc, source, indices);
+      return memref::LoadOp::create(b, source, indices);
+    return b.createOrFold<tensor::ExtractOp>(source, indices);
   };
   if (!isInside)
-    return load(builder, loc);
-  auto guarded = scf::IfOp::create(
-      builder, loc, isInside,
-      [&](OpBuilder &b, Location loc) {
-        scf::YieldOp::create(b, loc, load(b, loc));
-      },
-      [&](OpBuilder &b, Location loc) {
-        Type type = cast<ShapedType>(source.getType()).getElementType();
-        Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(type));
-        scf::YieldOp::create(b, loc, zero);
-      });
-  return guarded.getResult(0);
+    return load();
+  return b.choose(isInside, load,
+                  [&] { return b.zero(getElementTypeOrSelf(source)); });
 }
 
 void RegionAnalysis::evaluateLoad(Operation *op, const TableLoad &load) {
@@ -276,8 +266,8 @@ void RegionAnalysis::evaluateLoad(Operation *op, const TableLoad &load) {
                  (result.getType().isIntOrIndex() ||
                   (isMask && isa<FloatType>(result.getType())));
   if (isKnown) {
-    RegionFact loaded = readScalar(
-        createGuardedLoad(b, n.getLoc(), table, element, isInside.getValue()));
+    RegionFact loaded = readScalar(createGuardedLoad(
+        {n.getLoc(), b}, table, element, isInside.getValue()));
     loaded.undefined = fact.undefined;
     fact = loaded;
   } else if (!isOneElement) {

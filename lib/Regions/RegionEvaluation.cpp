@@ -22,14 +22,12 @@
 
 #include "lib/Regions/RegionEvaluation.h"
 #include "dialect/AttnOps.h"
+#include "dialect/Shared/IndexBuilder.h"
 #include "dialect/Shared/RuntimeChecks.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Index/IR/IndexOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
@@ -83,13 +81,14 @@ bool alwaysHasResult(Operation *op) {
 
 class RegionEvaluator {
 public:
-  explicit RegionEvaluator(OpBuilder &builder) : b(builder) {}
+  explicit RegionEvaluator(OpBuilder &builder)
+      : b(UnknownLoc::get(builder.getContext()), builder) {}
 
   RegionValue evaluate(Region &region, ValueRange arguments) {
     Block &block = region.front();
     values.map(block.getArguments(), arguments);
     for (Operation &op : block.without_terminator()) {
-      loc = op.getLoc();
+      b.setLoc(op.getLoc());
       evaluate(&op);
     }
     auto yield = cast<YieldOp>(block.getTerminator());
@@ -120,9 +119,8 @@ private:
       return evaluateLogic(op);
     if (isa<ub::PoisonOp>(op)) {
       Type type = op->getResult(0).getType();
-      values.map(op->getResult(0),
-                 arith::ConstantOp::create(b, loc, b.getZeroAttr(type)));
-      undefined[op->getResult(0)] = addReason(boolean(true), "ub.poison");
+      values.map(op->getResult(0), b.zero(type));
+      undefined[op->getResult(0)] = addReason(b.boolean(true), "ub.poison");
       return;
     }
     Flag bad;
@@ -141,7 +139,7 @@ private:
                              ? b.getOneAttr(operand.getType())
                              : b.getZeroAttr(operand.getType());
         operand = b.createOrFold<arith::SelectOp>(
-            loc, own, arith::ConstantOp::create(b, loc, safe), operand);
+            own, arith::ConstantOp::create(b, safe), operand);
       }
     }
     Operation *copy = b.clone(*op, values);
@@ -178,9 +176,7 @@ private:
     if (isFloatToInteger(op)) {
       // Compared in f64 after rounding toward zero, where all bounds are exact.
       Value number = operand(0);
-      if (!number.getType().isF64())
-        number = arith::ExtFOp::create(b, loc, b.getF64Type(), number);
-      number = math::TruncOp::create(b, loc, number);
+      number = math::TruncOp::create(b, b.convert(number, b.getF64Type()));
       unsigned width = integerWidth(op->getResult(0).getType());
       bool isSigned = isa<arith::FPToSIOp>(op);
       double limit = std::ldexp(1.0, int(isSigned ? width - 1 : width));
@@ -209,9 +205,9 @@ private:
   /// The place in the source is added to `text`.
   Flag addReason(Value isBad, std::string text, Value first = {},
                  Value second = {}) {
-    if (auto place = loc->findInstanceOf<FileLineColLoc>())
+    if (auto place = b.getLoc()->findInstanceOf<FileLineColLoc>())
       text += " (line " + std::to_string(place.getLine()) + ")";
-    Value reason = arith::ConstantIndexOp::create(b, loc, reasons.size());
+    Value reason = arith::ConstantIndexOp::create(b, reasons.size());
     reasons.push_back({std::move(text), toNumber(first), toNumber(second)});
     return {isBad, reason};
   }
@@ -220,14 +216,8 @@ private:
   Value toNumber(Value value) {
     Type i64 = b.getI64Type();
     if (!value)
-      return arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(0));
-    if (value.getType().isIndex())
-      return arith::IndexCastOp::create(b, loc, i64, value);
-    unsigned width = value.getType().getIntOrFloatBitWidth();
-    if (width == 64)
-      return value;
-    return width < 64 ? arith::ExtSIOp::create(b, loc, i64, value).getResult()
-                      : arith::TruncIOp::create(b, loc, i64, value).getResult();
+      return arith::ConstantOp::create(b, b.getI64IntegerAttr(0));
+    return b.convert(value, i64);
   }
 
   template <typename Load, typename Dim> void evaluateLoad(Load op) {
@@ -241,10 +231,10 @@ private:
     for (auto [dim, index] : llvm::enumerate(op.getIndices())) {
       indices.push_back(values.lookup(index));
       bad = either(bad, undefined.lookup(index));
-      Value size = b.createOrFold<Dim>(loc, source, int64_t(dim));
+      Value size = b.createOrFold<Dim>(source, int64_t(dim));
       // Unsigned: a negative index is outside too.
-      Value isInside = b.createOrFold<arith::CmpIOp>(
-          loc, arith::CmpIPredicate::ult, indices.back(), size);
+      Value isInside = b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::ult,
+                                                     indices.back(), size);
       inside = both(inside, isInside);
       outside = either(outside, addReason(negate(isInside),
                                           "index {0} in dimension " +
@@ -252,28 +242,17 @@ private:
                                               table + ", of size {1}",
                                           indices.back(), size));
     }
-    auto load = [&](OpBuilder &builder, Location loc) -> Value {
-      return Load::create(builder, loc, source, indices);
-    };
+    auto load = [&]() -> Value { return Load::create(b, source, indices); };
     if (!inside) // Rank 0.
-      return define(op.getResult(), load(b, loc), bad);
-    auto loaded = scf::IfOp::create(
-        b, loc, inside,
-        [&](OpBuilder &builder, Location loc) {
-          scf::YieldOp::create(builder, loc, load(builder, loc));
-        },
-        [&](OpBuilder &builder, Location loc) {
-          Value zero = arith::ConstantOp::create(
-              builder, loc, builder.getZeroAttr(op.getType()));
-          scf::YieldOp::create(builder, loc, zero);
-        });
-    define(op.getResult(), loaded.getResult(0), either(bad, outside));
+      return define(op.getResult(), load(), bad);
+    Value loaded = b.choose(inside, load, [&] { return b.zero(op.getType()); });
+    define(op.getResult(), loaded, either(bad, outside));
   }
 
   void evaluateSelect(arith::SelectOp op) {
     Value condition = values.lookup(op.getCondition());
     Value result = b.createOrFold<arith::SelectOp>(
-        loc, condition, values.lookup(op.getTrueValue()),
+        condition, values.lookup(op.getTrueValue()),
         values.lookup(op.getFalseValue()));
     Flag ifTrue = undefined.lookup(op.getTrueValue());
     Flag ifFalse = undefined.lookup(op.getFalseValue());
@@ -309,26 +288,23 @@ private:
       undefined[original] = bad;
   }
 
-  Value boolean(bool value) {
-    return arith::ConstantOp::create(b, loc, b.getBoolAttr(value));
-  }
   /// Either argument may be null, which is neutral.
   Value both(Value lhs, Value rhs) {
     if (!lhs || !rhs)
       return lhs ? lhs : rhs;
-    return b.createOrFold<arith::AndIOp>(loc, lhs, rhs);
+    return b.bitAnd(lhs, rhs);
   }
   Value either(Value lhs, Value rhs) {
     if (!lhs || !rhs)
       return lhs ? lhs : rhs;
-    return b.createOrFold<arith::OrIOp>(loc, lhs, rhs);
+    return b.bitOr(lhs, rhs);
   }
   /// The reason of the first, where both are undefined.
   Flag either(Flag first, Flag second) {
     if (!first.isBad || !second.isBad)
       return first.isBad ? first : second;
     return {either(first.isBad, second.isBad),
-            b.createOrFold<arith::SelectOp>(loc, first.isBad, first.reason,
+            b.createOrFold<arith::SelectOp>(first.isBad, first.reason,
                                             second.reason)};
   }
   Flag when(Value condition, Flag flag) {
@@ -337,21 +313,19 @@ private:
     return flag;
   }
   Value negate(Value value) {
-    return b.createOrFold<arith::XOrIOp>(loc, value, boolean(true));
+    return b.createOrFold<arith::XOrIOp>(value, b.boolean(true));
   }
   Value compare(arith::CmpIPredicate predicate, Value lhs, int64_t rhs) {
     Value constant =
-        arith::ConstantOp::create(b, loc, b.getIntegerAttr(lhs.getType(), rhs));
-    return b.createOrFold<arith::CmpIOp>(loc, predicate, lhs, constant);
+        arith::ConstantOp::create(b, b.getIntegerAttr(lhs.getType(), rhs));
+    return b.createOrFold<arith::CmpIOp>(predicate, lhs, constant);
   }
   Value compare(arith::CmpFPredicate predicate, Value lhs, double rhs) {
-    Value constant =
-        arith::ConstantOp::create(b, loc, b.getFloatAttr(lhs.getType(), rhs));
-    return b.createOrFold<arith::CmpFOp>(loc, predicate, lhs, constant);
+    Value constant = b.real(lhs.getType(), rhs);
+    return b.createOrFold<arith::CmpFOp>(predicate, lhs, constant);
   }
 
-  OpBuilder &b;
-  Location loc = UnknownLoc::get(b.getContext());
+  IndexBuilder b;
   IRMapping values;
   /// By value of the original region; values that are always defined are
   /// absent.
@@ -402,7 +376,8 @@ Value mlir::attn::reportUndefined(OpBuilder &builder, Location loc,
 
 Value mlir::attn::emitScoreAt(OpBuilder &builder, Location loc,
                               const ScoreRegions &regions, ValueRange position,
-                              function_ref<Value(OpBuilder &)> emitProduct) {
+                              function_ref<Value(OpBuilder &)> emitProduct,
+                              StringRef opName) {
   auto emitKept = [&](OpBuilder &b) -> Value {
     Value score = emitProduct(b);
     if (regions.score.empty())
@@ -411,7 +386,7 @@ Value mlir::attn::emitScoreAt(OpBuilder &builder, Location loc,
     llvm::append_range(arguments, position);
     llvm::append_range(arguments, regions.scoreCaptures);
     return reportUndefined(b, loc, evaluateRegion(b, regions.score, arguments),
-                           position, "score");
+                           position, "score", opName);
   };
   if (regions.mask.empty())
     return emitKept(builder);
@@ -419,7 +394,7 @@ Value mlir::attn::emitScoreAt(OpBuilder &builder, Location loc,
   llvm::append_range(arguments, regions.maskCaptures);
   Value keep = reportUndefined(builder, loc,
                                evaluateRegion(builder, regions.mask, arguments),
-                               position, "mask");
+                               position, "mask", opName);
   FloatType type;
   auto score = scf::IfOp::create(
       builder, loc, keep,

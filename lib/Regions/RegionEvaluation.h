@@ -61,7 +61,8 @@ struct ScoreRegions {
 /// position (A12).
 Value emitScoreAt(OpBuilder &builder, Location loc, const ScoreRegions &regions,
                   ValueRange position,
-                  function_ref<Value(OpBuilder &)> emitProduct);
+                  function_ref<Value(OpBuilder &)> emitProduct,
+                  StringRef opName = "attn.attention");
 
 /// Drops flags like nsw, exact and nnan, which turn values into poison where
 /// their promise does not hold (A12).

@@ -16,14 +16,11 @@
 
 #include "lib/Regions/TableRanges.h"
 #include "dialect/AttnOps.h"
+#include "dialect/Shared/IndexBuilder.h"
 #include "dialect/Shared/RuntimeChecks.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Dominance.h"
-#include "llvm/Support/MathExtras.h"
 
 #include <limits>
 
@@ -78,97 +75,86 @@ std::optional<Blocks> findBlocks(OpBuilder &builder,
 /// The loops over blocks.
 class RangeLoops {
 public:
-  RangeLoops(Location loc, const Blocks &blocks) : loc(loc), blocks(blocks) {
+  RangeLoops(OpBuilder &builder, Location loc, const Blocks &blocks)
+      : b(loc, builder), blocks(blocks) {
     type = cast<ShapedType>(blocks.low.getType()).getElementType();
   }
 
   /// Numbers of blocks in one dimension; without an end, there is one.
   void addDimension(Value begin, Value end) { bounds.push_back({begin, end}); }
 
-  TableRange emit(OpBuilder &b) {
-    if (auto real = dyn_cast<FloatType>(type)) {
+  TableRange emit() {
+    if (isa<FloatType>(type)) {
       constexpr double infinity = std::numeric_limits<double>::infinity();
-      auto limit = [&](double number) -> Value {
-        return arith::ConstantOp::create(b, loc, b.getFloatAttr(real, number));
-      };
-      Value hasNone = arith::ConstantOp::create(b, loc, b.getBoolAttr(false));
+      Value hasNone = b.boolean(false);
       SmallVector<Value> indices;
-      SmallVector<Value> range =
-          emitLoop(b, indices, {limit(infinity), limit(-infinity), hasNone});
+      SmallVector<Value> range = emitLoop(
+          indices, {b.real(type, infinity), b.real(type, -infinity), hasNone});
       return {range[0], range[1], range[2]};
     }
     bool isFlag = type.isInteger(1);
     unsigned width = getIntegerWidth(type);
     Value least = arith::ConstantOp::create(
-        b, loc, b.getIntegerAttr(type, isFlag ? 0 : llvm::minIntN(width)));
+        b, b.getIntegerAttr(type, isFlag ? 0 : llvm::minIntN(width)));
     Value greatest = arith::ConstantOp::create(
-        b, loc, b.getIntegerAttr(type, isFlag ? 1 : llvm::maxIntN(width)));
+        b, b.getIntegerAttr(type, isFlag ? 1 : llvm::maxIntN(width)));
     SmallVector<Value> indices;
-    SmallVector<Value> range = emitLoop(b, indices, {greatest, least});
+    SmallVector<Value> range = emitLoop(indices, {greatest, least});
     return {range[0], range[1]};
   }
 
 private:
-  SmallVector<Value> emitLoop(OpBuilder &b, SmallVector<Value> &indices,
-                              ValueRange soFar) {
+  SmallVector<Value> emitLoop(SmallVector<Value> &indices, ValueRange soFar) {
     if (indices.size() == bounds.size()) {
-      Value low = createBlockLoad(b, blocks.low, 0, indices),
-            high = createBlockLoad(b, blocks.high, 1, indices);
+      Value low = createBlockLoad(blocks.low, 0, indices),
+            high = createBlockLoad(blocks.high, 1, indices);
       if (isa<FloatType>(type))
-        return combineFloats(b, soFar, low, high);
-      return {combine<arith::AndIOp, arith::MinSIOp>(b, soFar[0], low),
-              combine<arith::OrIOp, arith::MaxSIOp>(b, soFar[1], high)};
+        return combineFloats(soFar, low, high);
+      return {combine<arith::AndIOp, arith::MinSIOp>(soFar[0], low),
+              combine<arith::OrIOp, arith::MaxSIOp>(soFar[1], high)};
     }
     auto [begin, end] = bounds[indices.size()];
     if (!end) {
       indices.push_back(begin);
-      SmallVector<Value> range = emitLoop(b, indices, soFar);
+      SmallVector<Value> range = emitLoop(indices, soFar);
       indices.pop_back();
       return range;
     }
-    Value one = arith::ConstantIndexOp::create(b, loc, 1);
-    auto loop = scf::ForOp::create(
-        b, loc, begin, end, one, soFar,
-        [&](OpBuilder &b, Location loc, Value block, ValueRange carried) {
-          indices.push_back(block);
-          scf::YieldOp::create(b, loc, emitLoop(b, indices, carried));
-          indices.pop_back();
-        });
-    return SmallVector<Value>(loop.getResults());
+    return b.loop(begin, end, 1, soFar, [&](Value block, ValueRange carried) {
+      indices.push_back(block);
+      SmallVector<Value> range = emitLoop(indices, carried);
+      indices.pop_back();
+      return range;
+    });
   }
 
-  Value createBlockLoad(OpBuilder &b, Value elements, int64_t part,
-                        ValueRange block) {
+  Value createBlockLoad(Value elements, int64_t part, ValueRange block) {
     SmallVector<Value> indices(block);
     if (blocks.areJoint)
-      indices.insert(indices.begin(),
-                     arith::ConstantIndexOp::create(b, loc, part));
-    return createLoad(b, loc, elements, indices);
+      indices.insert(indices.begin(), b.index(part));
+    return createLoad(b, b.getLoc(), elements, indices);
   }
 
   /// With whether there was a NaN: of a block that has one, both are. What
   /// propagates NaN is several instructions, and branches.
-  SmallVector<Value> combineFloats(OpBuilder &b, ValueRange soFar, Value low,
-                                   Value high) {
+  SmallVector<Value> combineFloats(ValueRange soFar, Value low, Value high) {
     auto take = [&](arith::CmpFPredicate order, Value next, Value last) {
-      Value isBeyond = arith::CmpFOp::create(b, loc, order, next, last);
-      return arith::SelectOp::create(b, loc, isBeyond, next, last);
+      Value isBeyond = arith::CmpFOp::create(b, order, next, last);
+      return arith::SelectOp::create(b, isBeyond, next, last);
     };
-    Value isNaN =
-        arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO, low, low);
+    Value isNaN = arith::CmpFOp::create(b, arith::CmpFPredicate::UNO, low, low);
     return {take(arith::CmpFPredicate::OLT, low, soFar[0]),
             take(arith::CmpFPredicate::OGT, high, soFar[1]),
-            arith::OrIOp::create(b, loc, soFar[2], isNaN)};
+            arith::OrIOp::create(b, soFar[2], isNaN)};
   }
 
-  template <typename FlagOp, typename Op>
-  Value combine(OpBuilder &b, Value lhs, Value rhs) {
+  template <typename FlagOp, typename Op> Value combine(Value lhs, Value rhs) {
     if (type.isInteger(1))
-      return FlagOp::create(b, loc, lhs, rhs);
-    return Op::create(b, loc, lhs, rhs);
+      return FlagOp::create(b, lhs, rhs);
+    return Op::create(b, lhs, rhs);
   }
 
-  Location loc;
+  IndexBuilder b;
   const Blocks &blocks;
   Type type;
   SmallVector<std::pair<Value, Value>> bounds;
@@ -245,7 +231,7 @@ attn::emitTableRange(SymbolicArithmetic &n, const IndexMovements &movements,
   if (!blocks)
     return std::nullopt;
 
-  RangeLoops loops(loc, *blocks);
+  RangeLoops loops(b, loc, *blocks);
   SymbolicFlag isKnown = true;
   SmallVector<std::pair<SymbolicNumber, SymbolicNumber>> bounds;
   for (auto [dim, index] : llvm::enumerate(indices)) {
@@ -268,7 +254,7 @@ attn::emitTableRange(SymbolicArithmetic &n, const IndexMovements &movements,
                        isOne ? Value()
                              : n.toIndex(n.select(isKnown, end, first)));
   }
-  TableRange range = loops.emit(b);
+  TableRange range = loops.emit();
   range.isKnown = isKnown;
   if (range.hasNaN)
     range.isKnown = n.both(isKnown, n.negate(n.read(range.hasNaN)));

@@ -9,9 +9,7 @@
 
 #include "dialect/AttnDialect.h"
 #include "dialect/Shared/BufferizableOpInterfaceImpl.h"
-#include "lib/Kernel/MemoryEffectModels.h"
-#include "lib/Kernel/RuntimeVerificationModels.h"
-#include "lib/Kernel/ValueBoundsModels.h"
+#include "lib/Kernel/ExternalModels.h"
 
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"

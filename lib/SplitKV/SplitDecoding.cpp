@@ -29,15 +29,12 @@
 
 #include "dialect/AttnOps.h"
 #include "dialect/Shared/IndexBuilder.h"
-#include "lib/Online/OnlineForm.h"
+#include "lib/Online/OnlineTensors.h"
 #include "lib/Online/VisibleRange.h"
 #include "lib/Plan/Plan.h"
-#include "lib/Plan/Workgroups.h"
 #include "lib/SplitKV/Passes.h"
 
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/PatternMatch.h"
 #include "llvm/Support/MathExtras.h"
@@ -69,7 +66,7 @@ public:
 
   LogicalResult run() {
     b.setInsertionPoint(op);
-    sizes = tensor::getMixedSizes(b, b.getLoc(), op.getOutput());
+    sizes = b.sizes(op.getOutput());
     count = emitCount();
     FailureOr<SmallVector<Value>> parts = emitParts();
     if (failed(parts))
@@ -85,9 +82,7 @@ public:
   }
 
 private:
-  Value real(double value) {
-    return arith::ConstantOp::create(b, b.getFloatAttr(type, value));
-  }
+  Value real(double value) { return b.real(type, value); }
 
   /// The number of parts of a head's keys, at least 1.
   Value emitCount() {
@@ -109,9 +104,8 @@ private:
     ofRows.push_back(b.getIndexAttr(rows));
     SmallVector<OpFoldResult> ofElements(ofRows);
     ofElements.push_back(sizes[3]);
-    SmallVector<Value> empty = {tensor::EmptyOp::create(b, ofElements, type),
-                                tensor::EmptyOp::create(b, ofRows, type),
-                                tensor::EmptyOp::create(b, ofRows, type)};
+    SmallVector<Value> empty = {b.empty(ofElements, type),
+                                b.empty(ofRows, type), b.empty(ofRows, type)};
     auto loop =
         scf::ForallOp::create(b, upper, empty, /*mapping=*/std::nullopt);
     OpBuilder::InsertionGuard guard(b);
@@ -206,9 +200,7 @@ private:
     // 0 for an empty row (A14).
     Value quotient = arith::SelectOp::create(
         b, isEmpty, real(0.0), arith::DivFOp::create(b, sums[1], sums[0]));
-    if (op.getElementType() == type)
-      return quotient;
-    return arith::TruncFOp::create(b, op.getElementType(), quotient);
+    return b.convert(quotient, op.getElementType());
   }
 
   Value emitLogSumExp(ArrayRef<Value> ivs) {
@@ -231,27 +223,14 @@ private:
     return tensor::ExtractOp::create(b, state, at);
   }
 
-  scf::ForOp overParts(ValueRange inits,
-                       function_ref<SmallVector<Value>(Value, ValueRange)> f) {
-    auto loop = scf::ForOp::create(b, b.index(0), count, b.index(1), inits);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
-    scf::YieldOp::create(b,
-                         f(loop.getInductionVar(), loop.getRegionIterArgs()));
-    return loop;
-  }
-
   Value emitMaximum(ArrayRef<Value> ivs) {
     Value none = real(-std::numeric_limits<double>::infinity());
     Value first = none;
     if (op.getSink())
       first = emitSink(ivs);
-    auto loop = overParts(first, [&](Value part, ValueRange so) {
-      Value maximum = extract(states[1], ivs, part);
-      return SmallVector<Value>{
-          arith::MaximumFOp::create(b, so.front(), maximum)};
+    return b.loop(0, count, 1, first, [&](Value part, Value soFar) -> Value {
+      return arith::MaximumFOp::create(b, soFar, extract(states[1], ivs, part));
     });
-    return loop.getResult(0);
   }
 
   /// L, and of the output's element the sum that is to be divided by it.
@@ -269,7 +248,7 @@ private:
     }
     if (withOutput)
       inits.push_back(real(0.0));
-    auto loop = overParts(inits, [&](Value part, ValueRange so) {
+    return b.loop(0, count, 1, inits, [&](Value part, ValueRange so) {
       Value factor = emitRescaleFactor(extract(states[1], ivs, part), maximum);
       Value terms[] = {extract(states[2], ivs, part),
                        withOutput ? extract(states[0], ivs, part) : Value()};
@@ -279,7 +258,6 @@ private:
             b, sum, arith::MulFOp::create(b, factor, term)));
       return sums;
     });
-    return SmallVector<Value>(loop.getResults());
   }
 
   Value emitRescaleFactor(Value part, Value whole) {
@@ -291,9 +269,7 @@ private:
     auto sinks = cast<RankedTensorType>(op.getSink().getType());
     Value sink = tensor::ExtractOp::create(b, op.getSink(),
                                            ivs.slice(1, sinks.getRank()));
-    if (sink.getType() == type)
-      return sink;
-    return arith::ExtFOp::create(b, type, sink);
+    return b.convert(sink, type);
   }
 
   RewriterBase &rewriter;

@@ -35,9 +35,7 @@
 #include "lib/SplitKV/Passes.h"
 
 #include "mlir/Analysis/SliceAnalysis.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/PatternMatch.h"
@@ -57,7 +55,7 @@ namespace {
 class Splitting {
 public:
   Splitting(RewriterBase &rewriter, OnlineAttentionOp op, int64_t chunk)
-      : rewriter(rewriter), b(op.getLoc(), rewriter), loc(op.getLoc()), op(op),
+      : rewriter(rewriter), b(op.getLoc(), rewriter), op(op),
         loop(dyn_cast<scf::ForallOp>(op->getParentOp())), chunk(chunk) {
     if (!loop)
       return;
@@ -83,7 +81,7 @@ public:
     SmallVector<Value> states = emitStates();
     b.setInsertionPoint(op);
     FailureOr<MergeResult> merge =
-        op.mergeReductions(b, loc, sliceStates(states), keysOnly());
+        op.mergeReductions(b, b.getLoc(), sliceStates(states), keysOnly());
     if (failed(merge))
       return op.emitError("could not merge what its chunks of keys give");
     rewriter.replaceOp(op, merge->replacements);
@@ -151,7 +149,7 @@ private:
   /// The most chunks that the keys of an iteration have.
   Value emitCount() {
     scf::LoopNest nest = scf::buildLoopNest(
-        b, loc, b.indices(lower), b.indices(upper), b.indices(steps),
+        b, b.getLoc(), b.indices(lower), b.indices(upper), b.indices(steps),
         b.index(0),
         [&](OpBuilder &nested, Location, ValueRange at, ValueRange most) {
           OpBuilder::InsertionGuard guard(b);
@@ -242,11 +240,10 @@ private:
       SmallVector<OpFoldResult> sizes(numbers);
       llvm::append_range(
           sizes, getAsIndexOpFoldResult(b.getContext(), type.getShape()));
-      empty.push_back(
-          tensor::EmptyOp::create(b, loc, sizes, type.getElementType()));
+      empty.push_back(b.empty(sizes, type.getElementType()));
     }
     auto all = scf::ForallOp::create(
-        b, loc, withChunk(lower, zero), withChunk(upper, chunks),
+        b, withChunk(lower, zero), withChunk(upper, chunks),
         withChunk(steps, one), empty, /*mapping=*/std::nullopt);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(all.getBody());
@@ -274,10 +271,11 @@ private:
     size = b.max(size, 0);
     OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
     FailureOr<SmallVector<Value>> nothing =
-        whole.generateInitialTensorForPartialReduction(b, loc, one, keysOnly());
+        whole.generateInitialTensorForPartialReduction(b, b.getLoc(), one,
+                                                       keysOnly());
     assert(succeeded(nothing) && "online attention has an empty state");
     FailureOr<TilingResult> tile = whole.tileToPartialReduction(
-        b, loc, ReductionTilingStrategy::PartialReductionOuterParallel,
+        b, b.getLoc(), ReductionTilingStrategy::PartialReductionOuterParallel,
         *nothing, OpFoldResult(begin), OpFoldResult(size), keysOnly(), zero);
     assert(succeeded(tile) && "chunks begin at multiples of packs");
     eraseClone();
@@ -291,13 +289,9 @@ private:
     SmallVector<Value> slices;
     for (auto [stack, init] : llvm::zip(states, op.getOuts())) {
       auto [offsets, extent] = getPlace(init, at, chunks);
-      auto part = cast<RankedTensorType>(init.getType());
-      SmallVector<int64_t> shape(part.getShape());
-      shape.insert(shape.begin(),
-                   getConstantIntValue(chunks).value_or(ShapedType::kDynamic));
-      slices.push_back(tensor::ExtractSliceOp::create(
-          b, loc, RankedTensorType::get(shape, part.getElementType()), stack,
-          offsets, extent, b.ones(extent.size())));
+      SmallVector<OpFoldResult> kept = b.sizes(init);
+      kept.insert(kept.begin(), chunks);
+      slices.push_back(b.slice(stack, offsets, extent, kept));
     }
     return slices;
   }
@@ -320,7 +314,6 @@ private:
 
   RewriterBase &rewriter;
   IndexBuilder b;
-  Location loc;
   OnlineAttentionOp op;
   /// The loop over heads; null if there is one head and nothing else.
   scf::ForallOp loop;

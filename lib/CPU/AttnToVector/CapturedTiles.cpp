@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/CPU/AttnToVector/CapturedTiles.h"
-#include "lib/CPU/AttnToVector/BlockTranspose.h"
+#include "lib/CPU/AttnToVector/LaneBuilder.h"
 #include "lib/CPU/HideRelation.h"
+#include "lib/CPU/LinalgToVector/Lanes.h"
 #include "lib/Regions/RegionEvaluation.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -15,6 +16,84 @@
 
 using namespace mlir;
 using namespace mlir::attn;
+
+//===----------------------------------------------------------------------===//
+// Blocks that are transposed in registers
+//===----------------------------------------------------------------------===//
+
+// As words of 32 bits: elements that are smaller are taken apart at the end.
+
+/// Words of 32 bits in a part that is transposed at once.
+static constexpr int64_t kQuarterWords = transposedBits / 32;
+
+/// Whether blocks of this element type can be transposed by pieces of the
+/// builder's width.
+static bool canTransposeBlocks(LaneBuilder &b, Type elementType) {
+  int64_t width = b.getWidth();
+  unsigned bits = elementType.getIntOrFloatBitWidth();
+  return (width == 4 || width == 8 || width == 16) &&
+         (bits == 8 || bits == 16 || bits == 32);
+}
+
+/// The number of columns of a block.
+static int64_t getBlockColumns(Type elementType) {
+  return transposedBits / elementType.getIntOrFloatBitWidth();
+}
+
+/// Element `part` of each word, widened to 32 bits. The first one is in the low
+/// bits.
+static Value takePart(LaneBuilder &b, Value words, Type elementType,
+                      int64_t part) {
+  VectorType vector = cast<VectorType>(words.getType());
+  auto constant = [&](int64_t value) { return b.integer(vector, value); };
+  auto shiftLeft = [&](Value value, int64_t amount) -> Value {
+    return amount == 0 ? value
+                       : b.create<arith::ShLIOp>(value, constant(amount));
+  };
+  VectorType floats = b.getPieceType(b.getF32Type());
+  unsigned bits = elementType.getIntOrFloatBitWidth();
+  if (bits == 8)
+    return b.create<arith::AndIOp>(words, constant(int64_t(0xff) << 8 * part));
+  if (elementType.isF32())
+    return b.create<arith::BitcastOp>(floats, words);
+  if (bits == 32)
+    return words;
+  if (elementType.isBF16()) {
+    Value high =
+        part == 0
+            ? shiftLeft(words, 16)
+            : b.create<arith::AndIOp>(words, constant(int64_t(0xffff0000)));
+    return b.create<arith::BitcastOp>(floats, high);
+  }
+  Value low = part == 0 ? words : b.create<arith::ShRUIOp>(words, constant(16));
+  Value half = b.create<arith::TruncIOp>(b.getPieceType(b.getI16Type()), low);
+  if (!isa<FloatType>(elementType))
+    return b.create<arith::ExtSIOp>(vector, half);
+  half = b.create<arith::BitcastOp>(b.getPieceType(elementType), half);
+  return b.create<arith::ExtFOp>(floats, half);
+}
+
+/// Loads `width` rows of a block and returns its columns, each as a piece of
+/// elements widened to 32 bits. `load(row)` loads the 16 bytes of a row, as any
+/// vector. Elements have 8, 16 or 32 bits; those
+/// of 8 bits are only known to become zero if they are and nonzero if not.
+static Pieces buildTransposedBlock(LaneBuilder &b, Type elementType,
+                                   function_ref<Value(int64_t)> load) {
+  int64_t bits = elementType.getIntOrFloatBitWidth();
+  auto quarter = VectorType::get(kQuarterWords, b.getI32Type());
+  Pieces result;
+  for (Value words : loadTransposed(
+           b, kQuarterWords, b.getWidth(), [&](int64_t row) -> Value {
+             return b.create<vector::BitCastOp>(quarter, load(row));
+           }))
+    for (int64_t part = 0; part < 32 / bits; ++part)
+      result.push_back(takePart(b, words, elementType, part));
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Captured buffers
+//===----------------------------------------------------------------------===//
 
 CapturedTiles::CapturedTiles(LaneBuilder &b, const ScoreTile &tile,
                              const RegionDependence &dependence,
@@ -178,7 +257,7 @@ void CapturedTiles::transposeBlock(Value source, Value buffer,
     SmallVector<Value> indices(first);
     Value moved =
         b.createOrFold<arith::AddIOp>(indices[laneDim], b.index(offset));
-    indices[laneDim] = hideRelation(b, b.getLoc(), moved);
+    indices[laneDim] = hideRelation(b, moved);
     return b.create<vector::LoadOp>(vector, source, indices);
   };
   for (auto [i, column] :

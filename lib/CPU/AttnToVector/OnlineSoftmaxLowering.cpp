@@ -272,13 +272,11 @@ private:
     // Few rows, so that what they fetch need not wait, and not one by one.
     constexpr int64_t kRows = 8;
     Value count = b.index(kRows);
-    shares.cut(b, b.getLoc(),
-               b.createOrFold<arith::CeilDivUIOp>(paddedKeys, count));
+    shares.cut(b, b.createOrFold<arith::CeilDivUIOp>(paddedKeys, count));
     return b.loop(
         b.index(0), paddedKeys, kRows, sums,
         [&](Value first, ValueRange carried) -> SmallVector<Value> {
-          shares.emit(b, b.getLoc(),
-                      b.createOrFold<arith::DivUIOp>(first, count));
+          shares.emit(b, b.createOrFold<arith::DivUIOp>(first, count));
           Value last = b.createOrFold<arith::MinSIOp>(
               b.createOrFold<arith::AddIOp>(first, count), paddedKeys);
           return loopOverRows(first, last, step, Pieces(carried), body, add);

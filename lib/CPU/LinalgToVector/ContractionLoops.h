@@ -67,6 +67,18 @@ struct Contraction {
   bool hasTiles() const;
 };
 
+/// Matches a contraction that `target` multiplies in registers, and sets the
+/// operands of `contraction`; a reason if it has another form.
+StringRef matchContraction(linalg::LinalgOp op, const ContractionTarget &target,
+                           Contraction &contraction);
+
+/// Whether pairs of `buffer` are known to lie side by side.
+bool hasKnownPairs(TypedValue<MemRefType> buffer);
+
+/// Whether they do when the kernel runs, and a view of `buffer` that says so.
+std::pair<Value, TypedValue<MemRefType>>
+assumePairs(OpBuilder &b, TypedValue<MemRefType> buffer);
+
 /// The indices of A or B at a row and column of C, of which it has one, and at
 /// the steps `k` of the contracted dimensions, and of A's terms if it has any.
 SmallVector<Value> getIndices(AffineMap map, Value row, Value column,

@@ -10,42 +10,22 @@
 #include "lib/Memory/LaterIteration.h"
 #include "lib/Memory/PrefetchShares.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Transforms/RegionUtils.h"
 
 using namespace mlir;
 using namespace mlir::attn;
 
-static Value constant(OpBuilder &b, Location loc, int64_t value) {
-  return arith::ConstantIndexOp::create(b, loc, value);
-}
-
-static Value compare(OpBuilder &b, Location loc, arith::CmpIPredicate predicate,
-                     Value lhs, Value rhs) {
-  return b.createOrFold<arith::CmpIOp>(loc, predicate, lhs, rhs);
-}
-
-static void emitIf(OpBuilder &b, Location loc, Value condition,
-                   function_ref<void()> emit) {
-  auto branch = scf::IfOp::create(b, loc, condition, /*withElseRegion=*/false);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPoint(branch.thenYield());
-  emit();
-}
-
-void DelayedStore::emitStep(OpBuilder &b, Location loc, Value step) const {
+void DelayedStore::emitStep(IndexBuilder &b, Value step) const {
   if (!last)
     return;
   linalg::LinalgOp store = last;
-  Value row =
-            arith::MulIOp::create(b, loc, step, constant(b, loc, rowsPerStep)),
-        end = memref::DimOp::create(b, loc, operands.back(), 0);
-  Value isRow = compare(b, loc, arith::CmpIPredicate::ult, row, end);
-  Value isStored = arith::AndIOp::create(b, loc, isRow, isInSteps);
-  emitIf(b, loc, isStored, [&] {
+  Value row = arith::MulIOp::create(b, step, b.index(rowsPerStep)),
+        end = memref::DimOp::create(b, operands.back(), 0);
+  Value isRow = b.compare(arith::CmpIPredicate::ult, row, end);
+  Value isStored = arith::AndIOp::create(b, isRow, isInSteps);
+  b.when(isStored, [&] {
     SmallVector<Value> rows;
     for (auto [operand, map] :
          llvm::zip_equal(operands, store.getIndexingMapsArray())) {
@@ -55,23 +35,23 @@ void DelayedStore::emitStep(OpBuilder &b, Location loc, Value step) const {
         rows.push_back(operand);
         continue;
       }
-      SmallVector<OpFoldResult> sizes = memref::getMixedSizes(b, loc, operand),
-                                offsets(sizes.size(), b.getIndexAttr(0)),
-                                strides(sizes.size(), b.getIndexAttr(1));
+      SmallVector<OpFoldResult> sizes =
+          memref::getMixedSizes(b, b.getLoc(), operand);
+      SmallVector<OpFoldResult> offsets = b.zeros(sizes.size());
       offsets[*dim] = row;
       sizes[*dim] = b.getIndexAttr(rowsPerStep);
-      rows.push_back(
-          memref::SubViewOp::create(b, loc, operand, offsets, sizes, strides));
+      rows.push_back(memref::SubViewOp::create(b, operand, offsets, sizes,
+                                               b.ones(sizes.size())));
     }
     clone(b, store, TypeRange(), rows);
   });
 }
 
-void DelayedStore::emitInsteadOfSteps(OpBuilder &b, Location loc) const {
+void DelayedStore::emitInsteadOfSteps(IndexBuilder &b) const {
   if (!last)
     return;
   linalg::LinalgOp store = last;
-  emitIf(b, loc, isInSteps, [&] { clone(b, store, TypeRange(), operands); });
+  b.when(isInSteps, [&] { clone(b, store, TypeRange(), operands); });
 }
 
 /// Whether `part` is `c` or a view of its first rows, as well where both are
@@ -133,7 +113,7 @@ static bool canMove(linalg::LinalgOp store, scf::ForOp loop) {
          });
 }
 
-DelayedStore attn::delayStore(OpBuilder &b, linalg::LinalgOp op,
+DelayedStore attn::delayStore(OpBuilder &builder, linalg::LinalgOp op,
                               linalg::LinalgOp producer, int64_t rows,
                               int64_t numSteps) {
   auto packs = dyn_cast<scf::ForOp>(op->getParentOp());
@@ -149,15 +129,14 @@ DelayedStore attn::delayStore(OpBuilder &b, linalg::LinalgOp op,
   if (rows % rowsPerStep != 0 ||
       (ShapedType::isStatic(storedRows) && storedRows != rows))
     return {};
-  Location loc = store.getLoc();
-  OpBuilder::InsertionGuard guard(b);
+  IndexBuilder b(store.getLoc(), builder);
   b.setInsertionPoint(op);
   Value pack = packs.getInductionVar(), first = packs.getLowerBound(),
         end = packs.getUpperBound();
   // The first pack has none before it, but views have to be of one.
-  Value exists = compare(b, loc, arith::CmpIPredicate::ne, pack, first),
-        before = arith::SubIOp::create(b, loc, pack, constant(b, loc, 1));
-  before = arith::SelectOp::create(b, loc, exists, before, pack);
+  Value exists = b.compare(arith::CmpIPredicate::ne, pack, first),
+        before = arith::SubIOp::create(b, pack, b.index(1));
+  before = arith::SelectOp::create(b, exists, before, pack);
   DelayedStore delayed = {store, {}, exists, rowsPerStep};
   LaterIteration earlier(b, packs, before);
   for (Value operand : store->getOperands())
@@ -168,20 +147,17 @@ DelayedStore attn::delayStore(OpBuilder &b, linalg::LinalgOp op,
   // Fewer rows are expected of the last pack only, and stored at once
   // elsewhere.
   if (ShapedType::isDynamic(storedRows)) {
-    Value count = memref::DimOp::create(b, loc, delayed.operands.back(), 0),
-          isWhole = compare(b, loc, arith::CmpIPredicate::eq, count,
-                            constant(b, loc, rows)),
-          isPart = compare(b, loc, arith::CmpIPredicate::ne, count,
-                           constant(b, loc, rows));
-    delayed.isInSteps = arith::AndIOp::create(b, loc, exists, isPart);
-    delayed.emitInsteadOfSteps(b, loc);
-    delayed.isInSteps = arith::AndIOp::create(b, loc, exists, isWhole);
+    Value count = memref::DimOp::create(b, delayed.operands.back(), 0),
+          isWhole = b.compare(arith::CmpIPredicate::eq, count, b.index(rows)),
+          isPart = b.compare(arith::CmpIPredicate::ne, count, b.index(rows));
+    delayed.isInSteps = arith::AndIOp::create(b, exists, isPart);
+    delayed.emitInsteadOfSteps(b);
+    delayed.isInSteps = arith::AndIOp::create(b, exists, isWhole);
   }
   b.setInsertionPointAfter(packs);
-  Value isAny = compare(b, loc, arith::CmpIPredicate::slt, first, end);
-  emitIf(b, loc, isAny, [&] {
-    LaterIteration last(
-        b, packs, arith::SubIOp::create(b, loc, end, constant(b, loc, 1)));
+  Value isAny = b.compare(arith::CmpIPredicate::slt, first, end);
+  b.when(isAny, [&] {
+    LaterIteration last(b, packs, arith::SubIOp::create(b, end, b.index(1)));
     for (OpOperand &operand : store->getOpOperands())
       operand.set(last.get(operand.get()));
     store->moveBefore(b.getInsertionBlock(), b.getInsertionPoint());

@@ -8,7 +8,9 @@
 #ifndef ATTN_CPU_LINALGTOVECTOR_DELAYEDSTORE_H
 #define ATTN_CPU_LINALGTOVECTOR_DELAYEDSTORE_H
 
-#include "mlir/Dialect/Linalg/IR/LinalgInterfaces.h"
+#include "dialect/Shared/IndexBuilder.h"
+
+#include "mlir/IR/PatternMatch.h"
 
 namespace mlir::attn {
 
@@ -34,9 +36,9 @@ struct DelayedStore {
   int64_t rowsPerStep = 0;
 
   /// Stores what step `step` has to.
-  void emitStep(OpBuilder &b, Location loc, Value step) const;
+  void emitStep(IndexBuilder &b, Value step) const;
   /// Stores all that steps would have to, where there are none.
-  void emitInsteadOfSteps(OpBuilder &b, Location loc) const;
+  void emitInsteadOfSteps(IndexBuilder &b) const;
 };
 
 /// Delays the store of `op`, which multiplies `rows` rows in tiles in
@@ -46,6 +48,22 @@ struct DelayedStore {
 DelayedStore delayStore(OpBuilder &b, linalg::LinalgOp op,
                         linalg::LinalgOp producer, int64_t rows,
                         int64_t numSteps);
+
+/// Products in tiles whose sums are in memory between blocks of k:
+///
+///     for a pack of A:
+///       tiles = C[pack]
+///       for k: tiles += A[pack, k] * B[k]
+///       C[pack] = tiles
+///       out[pack] = f(C[pack])    // Maybe.
+///
+/// Software pipelining of these: nothing is multiplied while all tiles of C are
+/// stored and those of the next pack are loaded. In loops of this form below
+/// `root`, the tiles of a pack are carried to the next one instead, whose first
+/// step stores and loads each before the first product that it is needed for,
+/// while the ones of other tiles are computed. What is computed of C follows
+/// the next pack's product.
+void delaySums(RewriterBase &rewriter, Operation *root);
 
 } // namespace mlir::attn
 

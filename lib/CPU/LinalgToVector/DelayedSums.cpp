@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/CPU/LinalgToVector/DelayedSums.h"
+#include "lib/CPU/LinalgToVector/DelayedStore.h"
 #include "lib/Memory/LaterIteration.h"
 #include "lib/Memory/PrefetchShares.h"
 

@@ -8,11 +8,21 @@
 #ifndef ATTN_CPU_LINALGTOVECTOR_LINALGTOVECTOR_H
 #define ATTN_CPU_LINALGTOVECTOR_LINALGTOVECTOR_H
 
-#include "lib/CPU/LinalgToVector/RegisterBlocking.h"
-
 #include "mlir/Dialect/Linalg/IR/LinalgInterfaces.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace mlir::attn {
+
+/// The vector registers of a machine.
+struct VectorRegisters {
+  unsigned bits = 256;
+  unsigned count = 16;
+
+  /// Elements of `elementBits` in a register.
+  int64_t getWidth(unsigned elementBits) const { return bits / elementBits; }
+  /// Whether sums of products leave few for anything else.
+  bool isFew() const { return count <= 16; }
+};
 
 /// A buffer for every thread, allocated outside of the loops over tiles around
 /// the insertion point.
@@ -84,11 +94,11 @@ LogicalResult vectorizeRoundedColumns(RewriterBase &rewriter,
 
 /// A register of pairs of bf16, from one of 16 elements of f32, bf16 or i8 for
 /// the first elements and one for the second.
-Value emitPairs(OpBuilder &b, Location loc, Value first, Value second);
+Value emitPairs(ImplicitLocOpBuilder &b, Value first, Value second);
 
 /// A view of `buffer` with its last two dimensions, the last of which is of
 /// contiguous pairs, as one.
-TypedValue<MemRefType> joinPairs(OpBuilder &b, Location loc,
+TypedValue<MemRefType> joinPairs(ImplicitLocOpBuilder &b,
                                  TypedValue<MemRefType> buffer);
 
 } // namespace mlir::attn

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/CPU/LinalgToVector/MatchContraction.h"
+#include "lib/CPU/LinalgToVector/ContractionLoops.h"
 
+#include "lib/CPU/LinalgToVector/Lanes.h"
 #include "lib/CPU/LinalgToVector/RowSlices.h"
-#include "lib/CPU/LinalgToVector/WidenLanes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"

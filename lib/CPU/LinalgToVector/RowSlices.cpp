@@ -131,19 +131,13 @@ static SmallVector<Value> getSliceIndices(OpBuilder &b, OpOperand &operand,
   return indices;
 }
 
-SmallVector<Value> attn::emitOuterLoops(OpBuilder &b, linalg::LinalgOp op,
+SmallVector<Value> attn::emitOuterLoops(IndexBuilder &b, linalg::LinalgOp op,
                                         SmallVector<Value> &sizes) {
-  Location loc = op.getLoc();
-  Value zero = arith::ConstantIndexOp::create(b, loc, 0);
-  Value one = arith::ConstantIndexOp::create(b, loc, 1);
-  for (Range range : op.createLoopRanges(b, loc))
-    sizes.push_back(getValueOrCreateConstantIndexOp(b, loc, range.size));
+  for (Range range : op.createLoopRanges(b, b.getLoc()))
+    sizes.push_back(b.index(range.size));
   SmallVector<Value> loops;
-  for (Value size : ArrayRef(sizes).drop_back()) {
-    auto loop = scf::ForOp::create(b, loc, zero, size, one);
-    b.setInsertionPointToStart(loop.getBody());
-    loops.push_back(loop.getInductionVar());
-  }
+  for (Value size : ArrayRef(sizes).drop_back())
+    loops.push_back(b.enterLoop(0, size, 1));
   return loops;
 }
 

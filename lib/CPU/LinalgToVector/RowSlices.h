@@ -8,6 +8,8 @@
 #ifndef ATTN_CPU_LINALGTOVECTOR_ROWSLICES_H
 #define ATTN_CPU_LINALGTOVECTOR_ROWSLICES_H
 
+#include "dialect/Shared/IndexBuilder.h"
+
 #include "mlir/Dialect/Linalg/IR/LinalgInterfaces.h"
 
 namespace mlir::attn {
@@ -35,7 +37,7 @@ unsigned getWidestElementBits(linalg::LinalgOp op);
 /// Emits loops over all but the last dimension of `op`, moves into the
 /// innermost one, and gives their indices; `sizes` becomes those of all
 /// dimensions.
-SmallVector<Value> emitOuterLoops(OpBuilder &b, linalg::LinalgOp op,
+SmallVector<Value> emitOuterLoops(IndexBuilder &b, linalg::LinalgOp op,
                                   SmallVector<Value> &sizes);
 
 /// Loads `lanes` elements of an operand of `op` from the indices `loops` on,

@@ -17,10 +17,9 @@
 using namespace mlir;
 using namespace mlir::attn;
 
-TileBlocks::TileBlocks(IndexBuilder &b, Location loc,
-                       const Contraction &contraction,
+TileBlocks::TileBlocks(IndexBuilder &b, const Contraction &contraction,
                        const PrefetchShares &ofContraction)
-    : b(b), loc(loc), contraction(contraction), shares(ofContraction) {
+    : b(b), contraction(contraction), shares(ofContraction) {
   if (shares.empty())
     return;
   auto blockOf = [](int64_t size) {
@@ -28,17 +27,16 @@ TileBlocks::TileBlocks(IndexBuilder &b, Location loc,
   };
   if (shares.getNumLines() > 0 && contraction.mostRows > 0 &&
       contraction.mostSteps > 0) {
-    shares.cut(b, loc,
-               b.index(blockOf(contraction.mostRows) *
-                       blockOf(contraction.getNumLanes()) *
-                       contraction.mostSteps / kSize));
+    shares.cut(b, b.index(blockOf(contraction.mostRows) *
+                          blockOf(contraction.getNumLanes()) *
+                          contraction.mostSteps / kSize));
     return;
   }
   Value count = getBlock(b.createOrFold<memref::DimOp>(contraction.c, 0));
   count = b.mul(count, getBlock(b.index(contraction.getNumLanes())));
   for (unsigned depth = 0; depth < contraction.getNumContracted(); ++depth)
     count = b.mul(count, getNumSteps(depth));
-  shares.cut(b, loc, count);
+  shares.cut(b, count);
 }
 
 Value TileBlocks::getBlock(Value index) { return b.ceilDiv(index, 2 * kSize); }
@@ -63,14 +61,14 @@ void TileBlocks::emitShare(Value row, Value column, ValueRange k) {
       step = b.div(step, kSize);
     number = b.add(b.mul(number, getNumSteps(depth)), step);
   }
-  shares.emit(b, loc, number);
+  shares.emit(b, number);
 }
 
 Value TileBlocks::load(TypedValue<MemRefType> from, ValueRange indices) {
   Type element = from.getType().getElementType();
   int64_t columns = element.isBF16() ? 2 * kSize : kSize;
   return amx::TileLoadOp::create(
-      b, loc, amx::TileType::get({kSize, columns}, element), from, indices);
+      b, amx::TileType::get({kSize, columns}, element), from, indices);
 }
 
 /// amx.tile_load has no hint.
@@ -78,33 +76,29 @@ Value TileBlocks::loadOnce(TypedValue<MemRefType> from, ValueRange indices) {
   MemRefType type = from.getType();
   int64_t bytes = type.getElementTypeBitWidth() / 8;
   Type i16 = b.getI16Type(), i64 = b.getI64Type();
-  auto metadata = memref::ExtractStridedMetadataOp::create(b, loc, from);
+  auto metadata = memref::ExtractStridedMetadataOp::create(b, from);
   Value element = metadata.getOffset();
   for (auto [index, stride] :
        llvm::zip_equal(indices, metadata.getConstifiedMixedStrides()))
-    element = b.add(
-        element, b.mul(index, getValueOrCreateConstantIndexOp(b, loc, stride)));
+    element = b.add(element, b.mul(index, b.index(stride)));
   Value address = arith::AddIOp::create(
-      b, loc, memref::ExtractAlignedPointerAsIndexOp::create(b, loc, from),
+      b, memref::ExtractAlignedPointerAsIndexOp::create(b, from),
       b.mul(element, bytes));
   Value pointer = LLVM::IntToPtrOp::create(
-      b, loc, LLVM::LLVMPointerType::get(b.getContext()),
-      Value(arith::IndexCastOp::create(b, loc, i64, address)));
-  Value pitch =
-      b.mul(getValueOrCreateConstantIndexOp(
-                b, loc, metadata.getConstifiedMixedStrides().end()[-2]),
-            b.index(bytes));
+      b, LLVM::LLVMPointerType::get(b.getContext()),
+      Value(arith::IndexCastOp::create(b, i64, address)));
+  Value pitch = b.mul(b.index(metadata.getConstifiedMixedStrides().end()[-2]),
+                      b.index(bytes));
   Value operands[] = {
-      arith::ConstantOp::create(b, loc, b.getIntegerAttr(i16, kSize)),
-      arith::ConstantOp::create(b, loc, b.getIntegerAttr(i16, 64)), pointer,
-      arith::IndexCastOp::create(b, loc, i64, pitch)};
+      arith::ConstantOp::create(b, b.getIntegerAttr(i16, kSize)),
+      arith::ConstantOp::create(b, b.getIntegerAttr(i16, 64)), pointer,
+      arith::IndexCastOp::create(b, i64, pitch)};
   Value tile = LLVM::CallIntrinsicOp::create(
-                   b, loc, LLVM::LLVMX86AMXType::get(b.getContext()),
+                   b, LLVM::LLVMX86AMXType::get(b.getContext()),
                    b.getStringAttr("llvm.x86.tileloaddt164.internal"), operands)
                    ->getResult(0);
   auto tileType = amx::TileType::get({kSize, 2 * kSize}, type.getElementType());
-  return UnrealizedConversionCastOp::create(b, loc, tileType, tile)
-      .getResult(0);
+  return UnrealizedConversionCastOp::create(b, tileType, tile).getResult(0);
 }
 
 void TileBlocks::emit(Value row, Value column, int64_t rowTiles,
@@ -118,7 +112,7 @@ void TileBlocks::emit(Value row, Value column, int64_t rowTiles,
   emitSteps(rows, columns, {}, acc);
   for (auto [i, tile] : llvm::enumerate(acc))
     amx::TileStoreOp::create(
-        b, loc, contraction.c,
+        b, contraction.c,
         ValueRange{rows[i / columns.size()], columns[i % columns.size()]},
         tile);
 }
@@ -130,21 +124,15 @@ SmallVector<Value> TileBlocks::emitStart(ValueRange rows, ValueRange columns) {
     SmallVector<Value> tiles;
     for (Value i : rows)
       for (Value j : columns)
-        tiles.push_back(isZero ? Value(amx::TileZeroOp::create(b, loc, type))
+        tiles.push_back(isZero ? Value(amx::TileZeroOp::create(b, type))
                                : load(contraction.c, {i, j}));
     return tiles;
   };
   if (!contraction.isZero)
     return emit(bool(contraction.producer));
-  SmallVector<Type> types(rows.size() * columns.size(), type);
-  auto either = scf::IfOp::create(b, loc, types, contraction.isZero,
-                                  /*withElseRegion=*/true);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(either.thenBlock());
-  scf::YieldOp::create(b, loc, emit(/*isZero=*/true));
-  b.setInsertionPointToStart(either.elseBlock());
-  scf::YieldOp::create(b, loc, emit(/*isZero=*/false));
-  return either.getResults();
+  return b.choose(
+      contraction.isZero, [&] { return emit(/*isZero=*/true); },
+      [&] { return emit(/*isZero=*/false); });
 }
 
 void TileBlocks::emitSteps(ValueRange rows, ValueRange columns,
@@ -175,7 +163,7 @@ void TileBlocks::emitStep(ValueRange rows, ValueRange columns, ValueRange k,
   auto twice = [&](Value value) { return b.mul(value, 2); };
   SmallVector<Value> kOfA(k);
   kOfA.back() = twice(k.back());
-  contraction.store.emitStep(b, loc, k.front());
+  contraction.store.emitStep(b, k.front());
   emitShare(rows.front(), columns.front(), k);
   auto loadRow = [&](Value row) {
     SmallVector<Value> at = getIndices(contraction.mapOfA, row, Value(), kOfA);
@@ -194,7 +182,7 @@ void TileBlocks::emitStep(ValueRange rows, ValueRange columns, ValueRange k,
             load(contraction.b,
                  getIndices(contraction.mapOfB, Value(), twice(column), k)));
     for (auto [i, sum] : llvm::enumerate(acc))
-      sum = amx::TileMulFOp::create(b, loc, sum.getType(),
+      sum = amx::TileMulFOp::create(b, sum.getType(),
                                     tilesOfA[i / tilesOfB.size()],
                                     tilesOfB[i % tilesOfB.size()], sum);
   }

@@ -19,7 +19,7 @@ public:
   /// Rows and columns of a tile, and pairs in its rows.
   static constexpr int64_t kSize = 16;
 
-  TileBlocks(IndexBuilder &b, Location loc, const Contraction &contraction,
+  TileBlocks(IndexBuilder &b, const Contraction &contraction,
              const PrefetchShares &shares);
 
   /// Computes the block of C at `row` and `column` of `rowTiles` by
@@ -47,7 +47,6 @@ private:
                 SmallVector<Value> &acc);
 
   IndexBuilder &b;
-  Location loc;
   const Contraction &contraction;
   PrefetchShares shares;
 };

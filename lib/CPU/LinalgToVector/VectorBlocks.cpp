@@ -7,11 +7,11 @@
 
 #include "lib/CPU/LinalgToVector/VectorBlocks.h"
 #include "lib/CPU/HideRelation.h"
+#include "lib/CPU/LinalgToVector/Lanes.h"
 #include "lib/CPU/LinalgToVector/RowSlices.h"
-#include "lib/CPU/LinalgToVector/SplitBF16.h"
-#include "lib/CPU/LinalgToVector/WidenLanes.h"
-#include "lib/Plan/CacheLine.h"
+#include "lib/Plan/CacheModel.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -46,7 +46,7 @@ void VectorBlocks::emit(Value row, Value column, int64_t numRows,
   SmallVector<Value> rowsOfA = rows;
   if (contraction.hasRowsApart() && numRows > 1)
     rowsOfA = llvm::map_to_vector(
-        rows, [&](Value row) { return hideRelation(b, loc, row); });
+        rows, [&](Value row) { return hideRelation(b, row); });
   if (contraction.stream)
     emitInStreams(rowsOfA, columns, acc);
   else
@@ -55,20 +55,19 @@ void VectorBlocks::emit(Value row, Value column, int64_t numRows,
     reorderColumns(acc, numRows, joinLanes);
   for (auto [vectors, start] : llvm::zip_equal(acc, columns))
     for (auto [i, index] : llvm::enumerate(rows))
-      vector::StoreOp::create(b, loc,
-                              vector::ExtractOp::create(b, loc, vectors, i),
+      vector::StoreOp::create(b, vector::ExtractOp::create(b, vectors, i),
                               contraction.c, ValueRange{index, start});
 }
 
 void VectorBlocks::reorderColumns(
     SmallVector<Value> &acc, int64_t numRows,
-    function_ref<std::pair<Value, Value>(OpBuilder &, Location, Value, Value)>
+    function_ref<std::pair<Value, Value>(ImplicitLocOpBuilder &, Value, Value)>
         reorder) {
   for (size_t i = 0; i < acc.size(); i += 2)
     for (int64_t row = 0; row < numRows; ++row) {
       auto [first, second] =
-          reorder(b, loc, vector::ExtractOp::create(b, loc, acc[i], row),
-                  vector::ExtractOp::create(b, loc, acc[i + 1], row));
+          reorder(b, vector::ExtractOp::create(b, acc[i], row),
+                  vector::ExtractOp::create(b, acc[i + 1], row));
       acc[i] = insertRow(first, acc[i], row);
       acc[i + 1] = insertRow(second, acc[i + 1], row);
     }
@@ -77,7 +76,7 @@ void VectorBlocks::reorderColumns(
 Value VectorBlocks::insertRow(Value lanes, Value rows, int64_t row) {
   // Not vector.insert, chains of which fold into single elements.
   return vector::InsertStridedSliceOp::create(
-      b, loc, lanes, rows, ArrayRef<int64_t>{row, 0}, ArrayRef<int64_t>{1});
+      b, lanes, rows, ArrayRef<int64_t>{row, 0}, ArrayRef<int64_t>{1});
 }
 
 Value VectorBlocks::loadRows(ValueRange rows, Value column) {
@@ -87,20 +86,157 @@ Value VectorBlocks::loadRows(ValueRange rows, Value column) {
   linalg::LinalgOp producer = contraction.producer;
   if (producer && hasEqualRows(producer)) {
     Value lanes = computeSlice(b, producer, {rows[0], column}, width)[0];
-    return vector::BroadcastOp::create(b, loc, blockType, lanes);
+    return vector::BroadcastOp::create(b, blockType, lanes);
   }
-  Value vectors = ub::PoisonOp::create(b, loc, blockType);
+  Value vectors = ub::PoisonOp::create(b, blockType);
   for (auto [i, row] : llvm::enumerate(rows)) {
     Value indices[] = {row, column};
     Value lanes =
-        producer
-            ? computeSlice(b, producer, indices, width)[0]
-            : Value(vector::LoadOp::create(b, loc, VectorType::get(width, type),
-                                           contraction.c, indices));
+        producer ? computeSlice(b, producer, indices, width)[0]
+                 : Value(vector::LoadOp::create(b, VectorType::get(width, type),
+                                                contraction.c, indices));
     vectors = insertRow(lanes, vectors, static_cast<int64_t>(i));
   }
   return vectors;
 }
+
+//===----------------------------------------------------------------------===//
+// Reading a matrix from memory in streams
+//===----------------------------------------------------------------------===//
+
+// How blocks of a product are computed where memory is all that they wait for,
+// as of one token and a weight. Two streams come sooner than one, since a
+// processor that fetches ahead by itself begins anew in each page. What it does
+// not see, where the next block begins, is fetched as the same streams.
+
+static constexpr int64_t mostStreams = 2;
+/// Vectors of sums that leave registers for everything else.
+static constexpr int64_t mostSums = 16;
+
+void VectorBlocks::emitInStreams(ValueRange rows, ValueRange columns,
+                                 SmallVector<Value> &acc) {
+  int64_t steps = getNumSteps(0);
+  numStreams = steps % mostStreams == 0 ? mostStreams : 1;
+  steps /= numStreams;
+  size_t numVectors = columns.size();
+  // Streams have sums of their own if there is room, which are rounded less.
+  if (rows.size() * numVectors * numStreams <= mostSums)
+    acc.append(
+        (numStreams - 1) * numVectors,
+        arith::ConstantOp::create(b, b.getZeroAttr(acc.front().getType())));
+  fetched = contraction.next;
+  stepsAhead = 0;
+  if (rows.size() == 1) {
+    MemRefType type = contraction.b.getType();
+    int64_t bytes = type.getNumElements() / getNumSteps(0) *
+                    type.getElementTypeBitWidth() / 8;
+    int64_t ahead =
+        std::clamp<int64_t>(contraction.bytesAhead / bytes, 1, steps);
+    // The end of a stream has the next block's beginning fetched.
+    fetched = contraction.stream;
+    stepsAhead = ahead;
+    emitSteps(rows, columns, {}, 0, steps - ahead, acc);
+    fetched = contraction.next;
+    stepsAhead = ahead - steps;
+    emitSteps(rows, columns, {}, steps - ahead, steps, acc);
+  } else {
+    // Other rows read these again, so that there is time to fetch all.
+    emitSteps(rows, columns, {}, 0, steps, acc);
+  }
+  while (acc.size() > numVectors) {
+    Value sums = acc.pop_back_val();
+    Value &first = acc[acc.size() % numVectors];
+    first = arith::AddFOp::create(b, first, sums);
+  }
+}
+
+void VectorBlocks::emitStreams(ValueRange rows, ValueRange columns,
+                               ValueRange k, SmallVector<Value> &acc) {
+  size_t numVectors = columns.size();
+  bool hasOwnSums = acc.size() > numVectors;
+  for (int64_t i = 0; i < numStreams; ++i) {
+    SmallVector<Value> ofStream(k);
+    if (i > 0)
+      ofStream[0] = b.add(ofStream[0], i * (getNumSteps(0) / numStreams));
+    emitStep(rows, columns, ofStream,
+             MutableArrayRef(acc).slice(hasOwnSums ? i * numVectors : 0,
+                                        numVectors));
+  }
+}
+
+void VectorBlocks::fetchRow(ValueRange k, Value column) {
+  SmallVector<Value> later(k);
+  later[0] = b.add(later[0], stepsAhead);
+  SmallVector<Value> at =
+      getIndices(contraction.mapOfB, /*row=*/{}, column, later);
+  if (contraction.hasPairs())
+    at.push_back(b.index(0));
+  // To the second level: the first has few lines under way at a time.
+  memref::PrefetchOp::create(b, fetched, at, /*isWrite=*/false,
+                             /*localityHint=*/2, /*isDataCache=*/true);
+}
+
+//===----------------------------------------------------------------------===//
+// What is fetched in shares
+//===----------------------------------------------------------------------===//
+
+/// Steps of the innermost dimension that fetch together where a block has few
+/// lines to fetch. In the innermost loop, their addresses would have the
+/// registers of others.
+static constexpr int64_t manySteps = 16;
+
+void VectorBlocks::cutShares(Value row, Value column, int64_t numRows,
+                             int64_t numVectors) {
+  if (shares.empty())
+    return;
+  int64_t numColumns = numVectors * width,
+          columnBlocks = contraction.getNumLanes() / numColumns,
+          numBlocks = columnBlocks *
+                      int64_t(llvm::divideCeil(contraction.mostRows, numRows)),
+          steps = contraction.mostSteps;
+  unsigned depth = contraction.getNumContracted();
+  bool isStatic = ShapedType::isStatic(getNumSteps(depth - 1));
+  stepsPerShare = isStatic ? 2 : 1;
+  if (depth == 1 && steps >= manySteps &&
+      2 * shares.getNumLines() < numBlocks * steps / stepsPerShare)
+    stepsPerShare = manySteps;
+  // Of many steps, those that are left over fetch nothing.
+  auto sharesOfBlock = stepsPerShare == manySteps
+                           ? steps / manySteps
+                           : int64_t(llvm::divideCeil(steps, stepsPerShare));
+  shares.cut(b, b.index(numBlocks * sharesOfBlock));
+  auto divide = [&](Value value, int64_t divisor) {
+    return b.div(value, divisor);
+  };
+  Value number = b.add(b.mul(divide(row, numRows), columnBlocks),
+                       divide(column, numColumns));
+  firstShare = b.mul(number, sharesOfBlock);
+}
+
+void VectorBlocks::emitShare(ValueRange k) {
+  Value step = k.front();
+  for (auto [i, inner] : llvm::enumerate(k.drop_front()))
+    step = b.add(b.mul(step, getNumSteps(unsigned(i) + 1)), inner);
+  Value number = b.div(step, stepsPerShare);
+  shares.emit(b, b.add(firstShare, number));
+}
+
+Value VectorBlocks::emitStepsOfShares(ValueRange rows, ValueRange columns,
+                                      Value first, Value end, int64_t stride,
+                                      SmallVector<Value> &acc) {
+  Value steps = b.sub(end, first);
+  Value rest = b.rem(steps, stepsPerShare);
+  end = b.sub(end, rest);
+  emitLoop(b, first, end, stepsPerShare, acc, [&](Value at) {
+    emitShare(at);
+    emitInnerLoop(rows, columns, {}, at, b.add(at, stepsPerShare), stride, acc);
+  });
+  return end;
+}
+
+//===----------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------===//
 
 int64_t VectorBlocks::getNumSteps(unsigned number) const {
   AffineMap map = contraction.mapOfB;
@@ -140,7 +276,7 @@ void VectorBlocks::emitSteps(ValueRange rows, ValueRange columns,
   if (ShapedType::isDynamic(end)) {
     AffineMap map = contraction.mapOfB;
     AffineExpr dimension = getAffineDimExpr(depth + 2, map.getContext());
-    upper = memref::DimOp::create(b, loc, contraction.b,
+    upper = memref::DimOp::create(b, contraction.b,
                                   *map.getResultPosition(dimension));
   }
   if (isInner) {
@@ -169,7 +305,7 @@ void VectorBlocks::emitInnerLoop(ValueRange rows, ValueRange columns,
       // Loop strength reduction gives each vector of a row an address with an
       // index, of which f16 costs more: its conversion reads from memory.
       if (contraction.b.getType().getElementType().isF16())
-        k.back() = hideRelation(b, loc, k.back());
+        k.back() = hideRelation(b, k.back());
       emitStreams(rows, columns, k, acc);
     }
   });
@@ -188,12 +324,11 @@ void VectorBlocks::emitStep(ValueRange rows, ValueRange columns, ValueRange k,
        contraction.inPairs || loadsScalarsLate ? ValueRange() : rows) {
     SmallVector<Value> indices =
         getIndices(contraction.mapOfA, row, /*column=*/{}, kOfA);
-    scalars.push_back(memref::LoadOp::create(b, loc, contraction.a, indices));
+    scalars.push_back(memref::LoadOp::create(b, contraction.a, indices));
     if (!contraction.widensPairs)
       continue;
     indices.back() = b.add(indices.back(), 1);
-    oddScalars.push_back(
-        memref::LoadOp::create(b, loc, contraction.a, indices));
+    oddScalars.push_back(memref::LoadOp::create(b, contraction.a, indices));
   }
   // Of each of A's terms.
   SmallVector<SmallVector<Value>, 1> pairs(
@@ -203,7 +338,7 @@ void VectorBlocks::emitStep(ValueRange rows, ValueRange columns, ValueRange k,
     kOfA.back() = b.index(int64_t(term));
     for (Value row : rows)
       ofTerm.push_back(vector::LoadOp::create(
-          b, loc, VectorType::get(2, type), contraction.a,
+          b, VectorType::get(2, type), contraction.a,
           getIndices(contraction.mapOfA, row, /*column=*/{}, kOfA)));
   }
   Type typeOfB = contraction.b.getType().getElementType();
@@ -215,23 +350,21 @@ void VectorBlocks::emitStep(ValueRange rows, ValueRange columns, ValueRange k,
     if (bytes % kCacheLineBytes == 0 && contraction.stream)
       fetchRow(k, column);
     if (contraction.widensPairs) {
-      auto [even, odd] = loadSplit(b, loc, contraction.b, indices, width);
+      auto [even, odd] = loadSplit(b, contraction.b, indices, width);
       lanes.push_back(even);
       oddLanes.push_back(odd);
       continue;
     }
     if (splitsColumns) {
       if (i % 2 == 0) {
-        auto [even, odd] = loadSplit(b, loc, contraction.b, indices, width);
+        auto [even, odd] = loadSplit(b, contraction.b, indices, width);
         lanes.append({even, odd});
       }
       continue;
     }
-    Value vector =
-        vector::LoadOp::create(b, loc, VectorType::get(factor * width, typeOfB),
-                               contraction.b, indices);
-    lanes.push_back(typeOfB == type ? vector
-                                    : widenLanes(b, loc, vector, type));
+    Value vector = vector::LoadOp::create(
+        b, VectorType::get(factor * width, typeOfB), contraction.b, indices);
+    lanes.push_back(typeOfB == type ? vector : widenLanes(b, vector, type));
   }
   if (loadsScalarsLate)
     emitRowByRow(rows, kOfA, lanes, acc);
@@ -247,18 +380,17 @@ void VectorBlocks::emitDots(ArrayRef<Value> pairs, ArrayRef<Value> lanes,
                             MutableArrayRef<Value> acc) {
   Type i32 = b.getI32Type();
   for (auto [i, pair] : llvm::enumerate(pairs)) {
-    Value bits =
-        vector::BitCastOp::create(b, loc, VectorType::get(1, i32), pair);
+    Value bits = vector::BitCastOp::create(b, VectorType::get(1, i32), pair);
     Value repeated = vector::BroadcastOp::create(
-        b, loc, VectorType::get(width, i32),
-        vector::ExtractOp::create(b, loc, bits, int64_t(0)));
+        b, VectorType::get(width, i32),
+        vector::ExtractOp::create(b, bits, int64_t(0)));
     Value scalars =
-        vector::BitCastOp::create(b, loc, lanes.front().getType(), repeated);
+        vector::BitCastOp::create(b, lanes.front().getType(), repeated);
     auto position = static_cast<int64_t>(i);
     for (auto [vectors, column] : llvm::zip_equal(acc, lanes)) {
-      Value sum = vector::ExtractOp::create(b, loc, vectors, position);
-      sum = x86vector::DotBF16Op::create(b, loc, sum.getType(), sum, scalars,
-                                         column);
+      Value sum = vector::ExtractOp::create(b, vectors, position);
+      sum =
+          x86vector::DotBF16Op::create(b, sum.getType(), sum, scalars, column);
       vectors = insertRow(sum, vectors, position);
     }
   }
@@ -269,15 +401,15 @@ void VectorBlocks::emitProducts(ArrayRef<Value> scalars, ArrayRef<Value> lanes,
   Type type = contraction.getElementType();
   auto numRows = static_cast<int64_t>(scalars.size());
   Value lhs = vector::FromElementsOp::create(
-      b, loc, VectorType::get({1, numRows}, type), scalars);
+      b, VectorType::get({1, numRows}, type), scalars);
   AffineExpr m, n, l;
   bindDims(b.getContext(), m, n, l);
   using vector::IteratorType;
   for (auto [vectors, column] : llvm::zip_equal(acc, lanes)) {
     Value rhs = vector::BroadcastOp::create(
-        b, loc, VectorType::get({1, width}, type), column);
+        b, VectorType::get({1, width}, type), column);
     vectors = vector::ContractionOp::create(
-        b, loc, lhs, rhs, vectors,
+        b, lhs, rhs, vectors,
         ArrayRef<ArrayRef<AffineExpr>>{{l, m}, {l, n}, {m, n}},
         {IteratorType::parallel, IteratorType::parallel,
          IteratorType::reduction});
@@ -290,13 +422,13 @@ void VectorBlocks::emitRowByRow(ValueRange rows, ValueRange k,
   auto repeated = VectorType::get(width, contraction.getElementType());
   for (auto [i, row] : llvm::enumerate(rows)) {
     Value scalar = memref::LoadOp::create(
-        b, loc, contraction.a,
+        b, contraction.a,
         getIndices(contraction.mapOfA, row, /*column=*/{}, k));
-    scalar = vector::BroadcastOp::create(b, loc, repeated, scalar);
+    scalar = vector::BroadcastOp::create(b, repeated, scalar);
     auto position = static_cast<int64_t>(i);
     for (auto [vectors, column] : llvm::zip_equal(acc, lanes)) {
-      Value sum = vector::ExtractOp::create(b, loc, vectors, position);
-      sum = vector::FMAOp::create(b, loc, scalar, column, sum);
+      Value sum = vector::ExtractOp::create(b, vectors, position);
+      sum = vector::FMAOp::create(b, scalar, column, sum);
       vectors = insertRow(sum, vectors, position);
     }
   }

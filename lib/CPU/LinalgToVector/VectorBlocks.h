@@ -16,9 +16,9 @@ namespace mlir::attn {
 /// contracted dimensions are run through.
 class VectorBlocks {
 public:
-  VectorBlocks(IndexBuilder &b, Location loc, const Contraction &contraction,
+  VectorBlocks(IndexBuilder &b, const Contraction &contraction,
                VectorRegisters registers, const PrefetchShares &shares)
-      : b(b), loc(loc), contraction(contraction),
+      : b(b), contraction(contraction),
         width(registers.getWidth(
             contraction.getElementType().getIntOrFloatBitWidth())),
         loadsScalarsLate(!contraction.hasPairs() &&
@@ -31,10 +31,11 @@ public:
 
 private:
   /// Replaces neighbouring columns, row by row.
-  void reorderColumns(
-      SmallVector<Value> &acc, int64_t numRows,
-      function_ref<std::pair<Value, Value>(OpBuilder &, Location, Value, Value)>
-          reorder);
+  void
+  reorderColumns(SmallVector<Value> &acc, int64_t numRows,
+                 function_ref<std::pair<Value, Value>(ImplicitLocOpBuilder &,
+                                                      Value, Value)>
+                     reorder);
   Value insertRow(Value lanes, Value rows, int64_t row);
   /// The start of the accumulators of one register for each row.
   Value loadRows(ValueRange rows, Value column);
@@ -75,13 +76,12 @@ private:
                 MutableArrayRef<Value> acc);
   void emitProducts(ArrayRef<Value> scalars, ArrayRef<Value> lanes,
                     MutableArrayRef<Value> acc);
-  /// The same row by row, with each scalar of A loaded where it is used, so
-  /// that few are in registers at a time.
+  /// The same row by row, with each scalar of A loaded where it is used, so that
+  /// few are in registers at a time.
   void emitRowByRow(ValueRange rows, ValueRange k, ArrayRef<Value> lanes,
                     MutableArrayRef<Value> acc);
 
   IndexBuilder &b;
-  Location loc;
   const Contraction &contraction;
   /// Lanes of a register. Vectors are that wide, not as wide as the block: LLVM
   /// does badly with vectors of other sizes than powers of two.

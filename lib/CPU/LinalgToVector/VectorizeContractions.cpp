@@ -8,12 +8,11 @@
 #include "dialect/Plan/Target.h"
 #include "dialect/Shared/KnownSizes.h"
 #include "lib/CPU/LinalgToVector/ContractionLoops.h"
-#include "lib/CPU/LinalgToVector/DelayedSums.h"
+#include "lib/CPU/LinalgToVector/DelayedStore.h"
+#include "lib/CPU/LinalgToVector/Lanes.h"
 #include "lib/CPU/LinalgToVector/LinalgToVector.h"
-#include "lib/CPU/LinalgToVector/MatchContraction.h"
 #include "lib/CPU/LinalgToVector/RowSlices.h"
 #include "lib/CPU/LinalgToVector/TileBlocks.h"
-#include "lib/CPU/LinalgToVector/WidenLanes.h"
 #include "lib/CPU/Passes.h"
 #include "lib/Memory/LaterIteration.h"
 
@@ -25,12 +24,10 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
-#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Dialect/X86Vector/X86VectorDialect.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace mlir::attn {
 #define GEN_PASS_DEF_VECTORIZECONTRACTIONS
@@ -74,9 +71,11 @@ static linalg::LinalgOp findProducer(linalg::LinalgOp op, Value c) {
   return producer;
 }
 
-static void joinOperands(OpBuilder &b, Location loc, Contraction &contraction) {
-  contraction.a = joinPairs(b, loc, contraction.a);
-  contraction.b = joinPairs(b, loc, contraction.b);
+static void joinOperands(OpBuilder &builder, Location loc,
+                         Contraction &contraction) {
+  ImplicitLocOpBuilder b(loc, builder);
+  contraction.a = joinPairs(b, contraction.a);
+  contraction.b = joinPairs(b, contraction.b);
 }
 
 /// Sets what is fetched meanwhile.
@@ -207,8 +206,9 @@ static LogicalResult vectorizeContraction(RewriterBase &rewriter,
       contraction.producer = nullptr;
     OpBuilder::InsertionGuard guard(rewriter);
     // Before anything else writes C.
-    rewriter.setInsertionPointToStart(either.elseBlock());
-    contraction.store.emitInsteadOfSteps(rewriter, op.getLoc());
+    IndexBuilder b(op.getLoc(), rewriter);
+    b.setInsertionPointToStart(either.elseBlock());
+    contraction.store.emitInsteadOfSteps(b);
     rewriter.setInsertionPoint(either.elseYield());
     rewriter.moveOpBefore(op, either.elseYield());
     if (failed(linalg::linalgOpToLoops(rewriter, op)))

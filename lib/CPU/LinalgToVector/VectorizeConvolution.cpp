@@ -22,9 +22,7 @@
 #include "lib/CPU/LinalgToVector/LinalgToVector.h"
 #include "lib/CPU/LinalgToVector/RowSlices.h"
 
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
@@ -106,7 +104,7 @@ class ConvolutionEmitter {
 public:
   ConvolutionEmitter(OpBuilder &b, linalg::LinalgOp op,
                      linalg::LinalgOp consumer, int64_t width)
-      : b(op.getLoc(), b), loc(op.getLoc()), consumer(consumer),
+      : b(op.getLoc(), b), consumer(consumer),
         input(op.getDpsInputOperand(0)->get()),
         kernel(op.getDpsInputOperand(1)->get()),
         output(op.getDpsInitOperand(0)->get()),
@@ -120,15 +118,15 @@ public:
     for (int64_t i = 0; i < numRows; ++i)
       sums.push_back(
           startsAtZero
-              ? Value(arith::ConstantOp::create(b, loc, b.getZeroAttr(type)))
-              : vector::LoadOp::create(b, loc, type, output,
+              ? Value(arith::ConstantOp::create(b, b.getZeroAttr(type)))
+              : vector::LoadOp::create(b, type, output,
                                        ValueRange{add(row, i), column}));
     int64_t taps = kernelType.getDimSize(1), whole = taps / kMostTaps;
     if (whole > 0)
-      sums = loop(whole * kMostTaps, kMostTaps, sums,
-                  [&](Value a, SmallVector<Value> sums) {
-                    return emitTaps(row, column, a, kMostTaps, sums);
-                  });
+      sums = b.loop(0, whole * kMostTaps, kMostTaps, sums,
+                    [&](Value a, ValueRange sums) {
+                      return emitTaps(row, column, a, kMostTaps, sums);
+                    });
     if (int64_t rest = taps % kMostTaps)
       sums = emitTaps(row, column, b.index(taps - rest), rest, sums);
     for (auto [i, sum] : llvm::enumerate(sums))
@@ -138,23 +136,9 @@ public:
 private:
   Value add(Value value, int64_t addend) { return add(value, b.index(addend)); }
   Value add(Value lhs, Value rhs) { return b.add(lhs, rhs); }
-  SmallVector<Value>
-  loop(int64_t end, int64_t step, SmallVector<Value> sums,
-       function_ref<SmallVector<Value>(Value, SmallVector<Value>)> body) {
-    auto forOp = scf::ForOp::create(b, loc, b.index(0), b.index(end),
-                                    b.index(step), sums);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(forOp.getBody());
-    scf::YieldOp::create(
-        b, loc,
-        body(forOp.getInductionVar(),
-             llvm::to_vector_of<Value>(forOp.getRegionIterArgs())));
-    return llvm::to_vector_of<Value>(forOp.getResults());
-  }
-
   void emitResult(Value sum, ValueRange place) {
     if (!consumer) {
-      vector::StoreOp::create(b, loc, sum, output, place);
+      vector::StoreOp::create(b, sum, output, place);
       return;
     }
     int64_t width = type.getDimSize(0);
@@ -168,15 +152,16 @@ private:
 
   /// Adds what `count` rows of the kernel from `tap` on give.
   SmallVector<Value> emitTaps(Value row, Value column, Value tap, int64_t count,
-                              SmallVector<Value> sums) {
-    return loop(kernelType.getDimSize(0), 1, std::move(sums),
-                [&](Value e, SmallVector<Value> sums) {
-                  return loop(kernelType.getDimSize(2), 1, std::move(sums),
-                              [&](Value k, SmallVector<Value> sums) {
-                                emitColumn(row, column, e, tap, k, count, sums);
-                                return sums;
-                              });
-                });
+                              ValueRange sums) {
+    return b.loop(
+        0, kernelType.getDimSize(0), 1, sums, [&](Value e, ValueRange sums) {
+          return b.loop(0, kernelType.getDimSize(2), 1, sums,
+                        [&](Value k, ValueRange before) {
+                          SmallVector<Value> sums(before);
+                          emitColumn(row, column, e, tap, k, count, sums);
+                          return sums;
+                        });
+        });
   }
 
   void emitColumn(Value row, Value column, Value e, Value tap, Value k,
@@ -184,22 +169,20 @@ private:
     SmallVector<Value> weights;
     for (int64_t a = 0; a < count; ++a)
       weights.push_back(vector::BroadcastOp::create(
-          b, loc, type,
-          memref::LoadOp::create(b, loc, kernel,
-                                 ValueRange{e, add(tap, a), k})));
+          b, type,
+          memref::LoadOp::create(b, kernel, ValueRange{e, add(tap, a), k})));
     auto numRows = int64_t(sums.size());
     Value firstRow = add(row, tap), place = add(column, k);
     for (int64_t i = 0; i < numRows + count - 1; ++i) {
-      Value x = vector::LoadOp::create(b, loc, type, input,
+      Value x = vector::LoadOp::create(b, type, input,
                                        ValueRange{e, add(firstRow, i), place});
       for (int64_t a = std::max<int64_t>(0, i - numRows + 1);
            a <= std::min(i, count - 1); ++a)
-        sums[i - a] = vector::FMAOp::create(b, loc, weights[a], x, sums[i - a]);
+        sums[i - a] = vector::FMAOp::create(b, weights[a], x, sums[i - a]);
     }
   }
 
   IndexBuilder b;
-  Location loc;
   linalg::LinalgOp consumer; ///< Computed on sums before they are stored.
   Value input, kernel, output;
   MemRefType kernelType;
@@ -213,13 +196,10 @@ LogicalResult attn::vectorizeConvolution(RewriterBase &rewriter,
   int64_t width = registers.getWidth(32);
   if (!isConvolution(op, width))
     return failure();
-  Location loc = op.getLoc();
   linalg::FillOp fill = findFillWithZero(op);
   linalg::LinalgOp consumer = findConsumer(op);
   rewriter.setInsertionPoint(consumer ? consumer : op);
-  auto constant = [&](int64_t value) -> Value {
-    return arith::ConstantIndexOp::create(rewriter, loc, value);
-  };
+  IndexBuilder b(op.getLoc(), rewriter);
   auto output = cast<MemRefType>(op.getDpsInitOperand(0)->get().getType());
   auto kernel = cast<MemRefType>(op.getDpsInputOperand(1)->get().getType());
   int64_t numRows = output.getDimSize(0);
@@ -227,24 +207,16 @@ LogicalResult attn::vectorizeConvolution(RewriterBase &rewriter,
   int64_t most = std::max<int64_t>(
       int64_t(registers.count) - std::min(kernel.getDimSize(1), kMostTaps) - 2,
       1);
-  int64_t rows = divideRows(numRows, most);
-  auto columns =
-      scf::ForOp::create(rewriter, loc, constant(0),
-                         constant(output.getDimSize(1)), constant(width));
-  rewriter.setInsertionPointToStart(columns.getBody());
-  Value column = columns.getInductionVar();
-  int64_t whole = numRows / rows * rows;
-  auto blocks = scf::ForOp::create(rewriter, loc, constant(0), constant(whole),
-                                   constant(rows));
-  {
-    OpBuilder::InsertionGuard guard(rewriter);
-    rewriter.setInsertionPointToStart(blocks.getBody());
-    ConvolutionEmitter(rewriter, op, consumer, width)
-        .emit(blocks.getInductionVar(), column, rows, bool(fill));
-  }
-  if (whole < numRows)
-    ConvolutionEmitter(rewriter, op, consumer, width)
-        .emit(constant(whole), column, numRows - whole, bool(fill));
+  int64_t rows = divideRows(numRows, most), whole = numRows / rows * rows;
+  b.loop(0, output.getDimSize(1), width, [&](Value column) {
+    auto emit = [&](Value row, int64_t count) {
+      ConvolutionEmitter(b, op, consumer, width)
+          .emit(row, column, count, bool(fill));
+    };
+    b.loop(0, whole, rows, [&](Value row) { emit(row, rows); });
+    if (whole < numRows)
+      emit(b.index(whole), numRows - whole);
+  });
   rewriter.eraseOp(op);
   if (fill)
     rewriter.eraseOp(fill);

@@ -18,16 +18,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/Shared/IndexBuilder.h"
+#include "lib/CPU/LinalgToVector/Lanes.h"
 #include "lib/CPU/LinalgToVector/LinalgToVector.h"
 #include "lib/CPU/LinalgToVector/RowSlices.h"
-#include "lib/CPU/LinalgToVector/SplitBF16.h"
-#include "lib/CPU/LinalgToVector/WidenLanes.h"
 #include "lib/Memory/PrefetchShares.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/PatternMatch.h"
 #include "llvm/Support/MathExtras.h"
@@ -40,7 +37,8 @@ namespace {
 class DotLoops {
 public:
   DotLoops(OpBuilder &b, linalg::LinalgOp op, int64_t width)
-      : b(op.getLoc(), b), loc(op.getLoc()), a(op.getDpsInputOperand(0)->get()),
+
+      : b(op.getLoc(), b), a(op.getDpsInputOperand(0)->get()),
         rhs(op.getDpsInputOperand(1)->get()), c(op.getDpsInitOperand(0)->get()),
         type(cast<MemRefType>(c.getType()).getElementType()), width(width),
         numColumns(cast<MemRefType>(c.getType()).getDimSize(1)),
@@ -65,7 +63,7 @@ public:
       splitRows();
     if (ofIntegers)
       excess = emitExcess();
-    Value numRows = memref::DimOp::create(b, loc, c, 0);
+    Value numRows = memref::DimOp::create(b, c, 0);
     int64_t rowsPerBlock = width / paddedColumns;
     Value rest = b.rem(numRows, rowsPerBlock);
     Value whole = b.sub(numRows, rest);
@@ -84,63 +82,52 @@ private:
 
   /// Replaces B by a copy in the order of split vectors.
   void splitRows() {
-    Value copy =
-        allocateForThread(b, loc, MemRefType::get({numColumns, length}, type));
-    for (int64_t row = 0; row < numColumns; ++row) {
-      auto loop = scf::ForOp::create(b, loc, b.index(0), b.index(length),
-                                     b.index(2 * width));
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(loop.getBody());
-      Value i = b.index(row), k = loop.getInductionVar(), next = add(k, width);
-      auto [even, odd] =
-          splitLanes(b, loc, load(rhs, i, k), load(rhs, i, next));
-      vector::StoreOp::create(b, loc, even, copy, ValueRange{i, k});
-      vector::StoreOp::create(b, loc, odd, copy, ValueRange{i, next});
-    }
+    Value copy = allocateForThread(b, b.getLoc(),
+                                   MemRefType::get({numColumns, length}, type));
+    for (int64_t row = 0; row < numColumns; ++row)
+      b.loop(0, length, 2 * width, [&](Value k) {
+        Value i = b.index(row), next = add(k, width);
+        auto [even, odd] = splitLanes(b, load(rhs, i, k), load(rhs, i, next));
+        vector::StoreOp::create(b, even, copy, ValueRange{i, k});
+        vector::StoreOp::create(b, odd, copy, ValueRange{i, next});
+      });
     rhs = copy;
   }
 
   void emitLoop(Value lower, Value upper, int64_t numRows) {
-    shares.cut(b, loc,
-               b.index(int64_t(llvm::divideCeil(mostRows, numRows)) *
-                       (length / stepSize())));
-    auto loop = scf::ForOp::create(b, loc, lower, upper, b.index(numRows));
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
-    SmallVector<Value> rows;
-    for (int64_t i = 0; i < numRows; ++i)
-      rows.push_back(add(loop.getInductionVar(), i));
-    emitStores(rows, sumLanes(emitProducts(rows)));
+    shares.cut(b, b.index(int64_t(llvm::divideCeil(mostRows, numRows)) *
+                          (length / stepSize())));
+    b.loop(lower, upper, numRows, [&](Value row) {
+      SmallVector<Value> rows;
+      for (int64_t i = 0; i < numRows; ++i)
+        rows.push_back(add(row, i));
+      emitStores(rows, sumLanes(emitProducts(rows)));
+    });
   }
 
   /// A vector of products for each row and column, in this order.
   SmallVector<Value> emitProducts(ArrayRef<Value> rows) {
-    Value zero = arith::ConstantOp::create(
-        b, loc, b.getZeroAttr(VectorType::get(width, type)));
-    SmallVector<Value> zeros(rows.size() * numColumns, zero);
-    auto loop = scf::ForOp::create(b, loc, b.index(0), b.index(length),
-                                   b.index(stepSize()), zeros);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
-    Value k = loop.getInductionVar();
-    SmallVector<Value> sums(loop.getRegionIterArgs());
-    for (int64_t first = 0; first < vectorsPerStep; first += mostVectors) {
-      SmallVector<SmallVector<Value>> ofA;
-      for (Value row : rows)
-        ofA.push_back(loadVectors(row, add(k, first * depth)));
-      if (first == 0)
-        emitShare(rows, k);
-      for (size_t i = 0; i < ofA.front().size(); ++i)
-        for (int64_t column = 0; column < numColumns; ++column) {
-          Value y = load(rhs, b.index(column), add(k, (first + i) * depth));
-          for (auto [row, x] : llvm::enumerate(ofA)) {
-            Value &sum = sums[row * numColumns + column];
-            sum = multiplyAndAdd(x[i], y, sum);
+    SmallVector<Value> zeros(rows.size() * numColumns,
+                             b.zero(VectorType::get(width, type)));
+    return b.loop(0, length, stepSize(), zeros, [&](Value k, ValueRange so) {
+      SmallVector<Value> sums(so);
+      for (int64_t first = 0; first < vectorsPerStep; first += mostVectors) {
+        SmallVector<SmallVector<Value>> ofA;
+        for (Value row : rows)
+          ofA.push_back(loadVectors(row, add(k, first * depth)));
+        if (first == 0)
+          emitShare(rows, k);
+        for (size_t i = 0; i < ofA.front().size(); ++i)
+          for (int64_t column = 0; column < numColumns; ++column) {
+            Value y = load(rhs, b.index(column), add(k, (first + i) * depth));
+            for (auto [row, x] : llvm::enumerate(ofA)) {
+              Value &sum = sums[row * numColumns + column];
+              sum = multiplyAndAdd(x[i], y, sum);
+            }
           }
-        }
-    }
-    scf::YieldOp::create(b, loc, sums);
-    return loop.getResults();
+      }
+      return sums;
+    });
   }
 
   /// Fetches the share of the step of a block of rows at `k`.
@@ -148,19 +135,18 @@ private:
     Value block = b.div(rows.front(), int64_t(rows.size())),
           step = b.div(k, stepSize()),
           first = b.mul(block, length / stepSize());
-    shares.emit(b, loc, b.add(first, step));
+    shares.emit(b, b.add(first, step));
   }
   /// Elements of a row that a step multiplies.
   int64_t stepSize() const { return vectorsPerStep * depth; }
 
   Value multiplyAndAdd(Value x, Value y, Value sum) {
     if (!ofIntegers)
-      return vector::FMAOp::create(b, loc, x, y, sum);
+      return vector::FMAOp::create(b, x, y, sum);
     StringRef name = width == 16 ? "llvm.x86.avx512.vpdpbusd.512"
                                  : "llvm.x86.avx512.vpdpbusd.256";
-    return LLVM::CallIntrinsicOp::create(b, loc, sum.getType(),
-                                         b.getStringAttr(name),
-                                         ValueRange{sum, x, y})
+    return LLVM::CallIntrinsicOp::create(
+               b, sum.getType(), b.getStringAttr(name), ValueRange{sum, x, y})
         .getResult(0);
   }
 
@@ -168,34 +154,28 @@ private:
   Value bias() {
     auto lanes = VectorType::get(depth, b.getI8Type());
     return arith::ConstantOp::create(
-        b, loc, lanes, DenseElementsAttr::get(lanes, b.getI8IntegerAttr(-128)));
+        b, lanes, DenseElementsAttr::get(lanes, b.getI8IntegerAttr(-128)));
   }
 
   /// 128 times the sum of each row of B, in the lanes that products with it end
   /// up in.
   Value emitExcess() {
-    Value zero = arith::ConstantOp::create(
-        b, loc, b.getZeroAttr(VectorType::get(width, type)));
-    SmallVector<Value> zeros(numColumns, zero);
+    SmallVector<Value> zeros(numColumns, b.zero(VectorType::get(width, type)));
     Value ofA = bias();
-    auto loop = scf::ForOp::create(b, loc, b.index(0), b.index(length),
-                                   b.index(depth), zeros);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
-    SmallVector<Value> sums;
-    for (int64_t column = 0; column < numColumns; ++column)
-      sums.push_back(multiplyAndAdd(
-          ofA, load(rhs, b.index(column), loop.getInductionVar()),
-          loop.getRegionIterArg(unsigned(column))));
-    scf::YieldOp::create(b, loc, sums);
-    b.setInsertionPointAfter(loop);
-    return sumLanes(llvm::to_vector_of<Value>(loop.getResults()));
+    return sumLanes(
+        b.loop(0, length, depth, zeros, [&](Value k, ValueRange so) {
+          SmallVector<Value> sums;
+          for (auto [column, sum] : llvm::enumerate(so))
+            sums.push_back(multiplyAndAdd(
+                ofA, load(rhs, b.index(int64_t(column)), k), sum));
+          return sums;
+        }));
   }
 
   /// The next vectors of a row of A that a step multiplies.
   SmallVector<Value> loadVectors(Value row, Value k) {
     if (isSplit) {
-      auto [even, odd] = loadSplit(b, loc, a, {row, k}, width);
+      auto [even, odd] = loadSplit(b, a, {row, k}, width);
       return {even, odd};
     }
     SmallVector<Value> vectors;
@@ -203,15 +183,15 @@ private:
       vectors.push_back(load(a, row, add(k, i * depth)));
     if (ofIntegers)
       for (Value &elements : vectors)
-        elements = arith::XOrIOp::create(b, loc, elements, bias());
+        elements = arith::XOrIOp::create(b, elements, bias());
     return vectors;
   }
 
   Value load(Value buffer, Value row, Value k) {
     Type from = cast<MemRefType>(buffer.getType()).getElementType();
-    Value lanes = vector::LoadOp::create(b, loc, VectorType::get(depth, from),
+    Value lanes = vector::LoadOp::create(b, VectorType::get(depth, from),
                                          buffer, ValueRange{row, k});
-    return from == type || ofIntegers ? lanes : widenLanes(b, loc, lanes, type);
+    return from == type || ofIntegers ? lanes : widenLanes(b, lanes, type);
   }
 
   /// One vector with the sum of the lanes of vector `row * numColumns + column`
@@ -245,14 +225,14 @@ private:
       even.push_back(source);
       odd.push_back(source + group);
     }
-    return add(vector::ShuffleOp::create(b, loc, x, y, even),
-               vector::ShuffleOp::create(b, loc, x, y, odd));
+    return add(vector::ShuffleOp::create(b, x, y, even),
+               vector::ShuffleOp::create(b, x, y, odd));
   }
 
   Value add(Value x, Value y) {
     if (ofIntegers)
       return b.add(x, y);
-    return arith::AddFOp::create(b, loc, x, y);
+    return arith::AddFOp::create(b, x, y);
   }
 
   void emitStores(ArrayRef<Value> rows, Value sums) {
@@ -261,11 +241,11 @@ private:
     auto rowType = VectorType::get(numColumns, type);
     for (auto [i, row] : llvm::enumerate(rows)) {
       Value part = vector::ExtractStridedSliceOp::create(
-          b, loc, sums, ArrayRef<int64_t>{int64_t(i) * paddedColumns},
+          b, sums, ArrayRef<int64_t>{int64_t(i) * paddedColumns},
           ArrayRef<int64_t>{numColumns}, ArrayRef<int64_t>{1});
       SmallVector<Value> indices = {row, b.index(0)};
-      Value before = vector::LoadOp::create(b, loc, rowType, c, indices);
-      vector::StoreOp::create(b, loc, add(before, part), c, indices);
+      Value before = vector::LoadOp::create(b, rowType, c, indices);
+      vector::StoreOp::create(b, add(before, part), c, indices);
     }
   }
 
@@ -273,7 +253,6 @@ private:
   static constexpr int64_t mostVectors = 2;
 
   IndexBuilder b;
-  Location loc;
   Value a, rhs, c;
   Type type;
   int64_t width;

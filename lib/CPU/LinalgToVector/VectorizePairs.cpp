@@ -6,17 +6,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/Shared/IndexBuilder.h"
+#include "lib/CPU/LinalgToVector/ContractionLoops.h"
+#include "lib/CPU/LinalgToVector/Lanes.h"
 #include "lib/CPU/LinalgToVector/LinalgToVector.h"
-#include "lib/CPU/LinalgToVector/LoadTransposed.h"
-#include "lib/CPU/LinalgToVector/MatchContraction.h"
 #include "lib/CPU/LinalgToVector/RowSlices.h"
-#include "lib/CPU/LinalgToVector/SplitBF16.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/PatternMatch.h"
 
@@ -39,13 +36,13 @@ static bool endsWithPairs(MemRefType type) {
          strides[rank - 1] == 1 && strides[rank - 2] == 2;
 }
 
-TypedValue<MemRefType> attn::joinPairs(OpBuilder &b, Location loc,
+TypedValue<MemRefType> attn::joinPairs(ImplicitLocOpBuilder &b,
                                        TypedValue<MemRefType> buffer) {
   SmallVector<ReassociationIndices> groups;
   for (int64_t i = 0; i + 1 < buffer.getType().getRank(); ++i)
     groups.push_back({i});
   groups.back().push_back(buffer.getType().getRank() - 1);
-  return memref::CollapseShapeOp::create(b, loc, buffer, groups).getResult();
+  return memref::CollapseShapeOp::create(b, buffer, groups).getResult();
 }
 
 namespace {
@@ -88,12 +85,8 @@ static SmallVector<Value> emitLoops(IndexBuilder &b,
                                     ArrayRef<OpFoldResult> sizes,
                                     ArrayRef<int64_t> steps) {
   SmallVector<Value> ivs;
-  Value zero = b.index(0);
-  for (auto [size, step] : llvm::zip_equal(sizes, steps)) {
-    auto loop = scf::ForOp::create(b, zero, b.index(size), b.index(step));
-    b.setInsertionPointToStart(loop.getBody());
-    ivs.push_back(loop.getInductionVar());
-  }
+  for (auto [size, step] : llvm::zip_equal(sizes, steps))
+    ivs.push_back(b.enterLoop(0, size, step));
   return ivs;
 }
 
@@ -117,8 +110,8 @@ static LogicalResult transposePairs(RewriterBase &rewriter, PairOp pairs) {
     return failure();
   rewriter.setInsertionPoint(pairs.op);
   IndexBuilder b(pairs.op.getLoc(), rewriter);
-  auto from = joinPairs(b, b.getLoc(), pairs.source);
-  auto to = joinPairs(b, b.getLoc(), pairs.destination);
+  auto from = joinPairs(b, pairs.source);
+  auto to = joinPairs(b, pairs.destination);
   auto part = VectorType::get(2 * numRows, type.getElementType());
   auto halves = VectorType::get(2 * kPairs, type.getElementType());
   auto words = VectorType::get(numRows, b.getI32Type());
@@ -133,7 +126,7 @@ static LogicalResult transposePairs(RewriterBase &rewriter, PairOp pairs) {
     row = b.min(row, upper - numRows);
   Value fromColumn = b.mul(row, 2), toColumn = b.mul(column, 2);
   SmallVector<Value> rows =
-      loadTransposed(b, b.getLoc(), numRows, kPairs, [&](int64_t i) -> Value {
+      loadTransposed(b, numRows, kPairs, [&](int64_t i) -> Value {
         Value loaded = vector::LoadOp::create(
             b, part, from, ValueRange{b.add(column, i), fromColumn});
         return vector::BitCastOp::create(b, words, loaded);
@@ -161,37 +154,37 @@ static bool convertsToBF16(linalg::LinalgOp op) {
   return result == body.getArgument(0);
 }
 
-Value attn::emitPairs(OpBuilder &b, Location loc, Value first, Value second) {
+Value attn::emitPairs(ImplicitLocOpBuilder &b, Value first, Value second) {
   auto f32 = VectorType::get(kPairs, b.getF32Type());
   Type element = cast<VectorType>(first.getType()).getElementType();
   if (element.isF32()) {
     // Both in one instruction, and words in their places in another: less than
     // to convert each, and to interleave two registers.
     auto both = VectorType::get(2 * kPairs, b.getBF16Type());
-    Value halves = LLVM::CallIntrinsicOp::create(
-                       b, loc, both,
-                       b.getStringAttr("llvm.x86.avx512bf16.cvtne2ps2bf16.512"),
-                       ValueRange{second, first})
-                       .getResult(0);
+    Value halves =
+        LLVM::CallIntrinsicOp::create(
+            b, both, b.getStringAttr("llvm.x86.avx512bf16.cvtne2ps2bf16.512"),
+            ValueRange{second, first})
+            .getResult(0);
     SmallVector<int64_t> places;
     for (int64_t i = 0; i < kPairs; ++i)
       places.append({i, kPairs + i});
-    return vector::ShuffleOp::create(b, loc, halves, halves, places);
+    return vector::ShuffleOp::create(b, halves, halves, places);
   }
   if (!element.isInteger(8))
-    return vector::InterleaveOp::create(b, loc, first, second);
+    return vector::InterleaveOp::create(b, first, second);
   // Integers of 8 bits are numbers of f32 with 16 lower bits of 0.
   auto i32 = VectorType::get(kPairs, b.getI32Type());
   auto getBits = [&](Value integers) -> Value {
-    return arith::BitcastOp::create(
-        b, loc, i32, arith::SIToFPOp::create(b, loc, f32, integers));
+    return arith::BitcastOp::create(b, i32,
+                                    arith::SIToFPOp::create(b, f32, integers));
   };
   Value half = arith::ConstantOp::create(
-      b, loc, DenseElementsAttr::get(i32, b.getI32IntegerAttr(16)));
-  Value low = arith::ShRUIOp::create(b, loc, getBits(first), half),
-        words = arith::OrIOp::create(b, loc, low, getBits(second));
+      b, DenseElementsAttr::get(i32, b.getI32IntegerAttr(16)));
+  Value low = arith::ShRUIOp::create(b, getBits(first), half),
+        words = arith::OrIOp::create(b, low, getBits(second));
   return vector::BitCastOp::create(
-      b, loc, VectorType::get(2 * kPairs, b.getBF16Type()), words);
+      b, VectorType::get(2 * kPairs, b.getBF16Type()), words);
 }
 
 /// Writes `kPairs` columns from `indices` (..., j) on of two rows as a row of
@@ -207,8 +200,7 @@ static void emitPairsOfRows(IndexBuilder &b, TypedValue<MemRefType> source,
   }
   SmallVector<Value> to(indices);
   to.back() = b.mul(to.back(), 2);
-  vector::StoreOp::create(b, emitPairs(b, b.getLoc(), rows[0], rows[1]),
-                          destination, to);
+  vector::StoreOp::create(b, emitPairs(b, rows[0], rows[1]), destination, to);
 }
 
 /// (..., j, e) = bf16(..., e, j): two rows become one of pairs.
@@ -228,7 +220,7 @@ static LogicalResult convertToPairs(RewriterBase &rewriter, PairOp pairs) {
     return failure();
   rewriter.setInsertionPoint(pairs.op);
   IndexBuilder b(pairs.op.getLoc(), rewriter);
-  auto to = joinPairs(b, b.getLoc(), pairs.destination);
+  auto to = joinPairs(b, pairs.destination);
   SmallVector<OpFoldResult> sizes =
       memref::getMixedSizes(b, b.getLoc(), pairs.destination);
   sizes.pop_back();
@@ -301,14 +293,14 @@ LogicalResult attn::widenPairs(RewriterBase &rewriter, linalg::LinalgOp op,
     rewriter.setInsertionPoint(either.thenYield());
   }
   IndexBuilder b(loc, rewriter);
-  auto from = joinPairs(b, loc, source);
+  auto from = joinPairs(b, source);
   SmallVector<OpFoldResult> sizes = memref::getMixedSizes(b, loc, destination);
   sizes.erase(sizes.end() - 2);
   SmallVector<int64_t> steps(sizes.size(), 1);
   steps.back() = lanes;
   SmallVector<Value> ivs = emitLoops(b, sizes, steps), at(ivs);
   at.back() = b.mul(ivs.back(), 2);
-  auto [even, odd] = loadSplit(b, loc, from, at, lanes);
+  auto [even, odd] = loadSplit(b, from, at, lanes);
   for (auto [row, value] : {std::pair(0, even), std::pair(1, odd)}) {
     SmallVector<Value> to(ivs);
     to.insert(to.end() - 1, b.index(row));

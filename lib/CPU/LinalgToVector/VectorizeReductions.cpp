@@ -17,16 +17,13 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialect/Shared/IndexBuilder.h"
 #include "lib/CPU/LinalgToVector/LinalgToVector.h"
 #include "lib/CPU/LinalgToVector/RowSlices.h"
 
 #include "mlir/Analysis/SliceAnalysis.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Arith/Utils/Utils.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/PatternMatch.h"
 
@@ -75,13 +72,10 @@ LogicalResult attn::vectorizeReduction(RewriterBase &rewriter,
   if (!combiner)
     return failure();
   vector::CombiningKind kind = *linalg::getCombinerOpKind(combiner);
-  Location loc = op.getLoc();
-  rewriter.setInsertionPoint(op);
-  auto constant = [&](int64_t value) -> Value {
-    return arith::ConstantIndexOp::create(rewriter, loc, value);
-  };
+  IndexBuilder b(op.getLoc(), rewriter);
+  b.setInsertionPoint(op);
   SmallVector<Value> sizes;
-  SmallVector<Value> loops = emitOuterLoops(rewriter, op, sizes);
+  SmallVector<Value> loops = emitOuterLoops(b, op, sizes);
   loops.emplace_back();
 
   // One slice from `position` on, into as many partial results.
@@ -89,29 +83,25 @@ LogicalResult attn::vectorizeReduction(RewriterBase &rewriter,
     loops.back() = position;
     SmallVector<Value> operands;
     for (OpOperand *input : op.getDpsInputOperands())
-      operands.push_back(loadSlice(rewriter, *input, loops, lanes));
+      operands.push_back(loadSlice(b, *input, loops, lanes));
     operands.push_back(partial);
-    return computeSlice(rewriter, op, loops, lanes, operands).front();
+    return computeSlice(b, op, loops, lanes, operands).front();
   };
   auto createPartial = [&](int64_t lanes) -> Value {
     auto type = VectorType::get(lanes, neutral.getType());
-    return arith::ConstantOp::create(rewriter, loc, type,
+    return arith::ConstantOp::create(b, type,
                                      DenseElementsAttr::get(type, neutral));
   };
-  auto createLoop = [&](Value lower, Value upper, int64_t lanes,
-                        Value partial) -> Value {
-    auto loop = scf::ForOp::create(rewriter, loc, lower, upper, constant(lanes),
-                                   partial);
-    OpBuilder::InsertionGuard guard(rewriter);
-    rewriter.setInsertionPointToStart(loop.getBody());
-    scf::YieldOp::create(
-        rewriter, loc,
-        combine(loop.getInductionVar(), loop.getRegionIterArg(0), lanes));
-    return loop.getResult(0);
+  auto createLoop = [&](IndexBuilder::Operand lower,
+                        IndexBuilder::Operand upper, int64_t lanes) {
+    return b.loop(lower, upper, lanes, createPartial(lanes),
+                  [&](Value position, Value partial) {
+                    return combine(position, partial, lanes);
+                  });
   };
 
   OpOperand &output = *op.getDpsInitOperand(0);
-  Value result = loadSlice(rewriter, output, loops, 1);
+  Value result = loadSlice(b, output, loops, 1);
   // LLVM reduces to a maximum or a minimum by scalars; half with half, it is by
   // vectors.
   bool isByHalves = kind == vector::CombiningKind::MAXIMUMF ||
@@ -121,53 +111,48 @@ LogicalResult attn::vectorizeReduction(RewriterBase &rewriter,
     for (int64_t half = lanes / 2; half > 0; half /= 2) {
       auto slice = [&](int64_t first) -> Value {
         return vector::ExtractStridedSliceOp::create(
-            rewriter, loc, partial, ArrayRef<int64_t>{first},
-            ArrayRef<int64_t>{half}, ArrayRef<int64_t>{1});
+            b, partial, ArrayRef<int64_t>{first}, ArrayRef<int64_t>{half},
+            ArrayRef<int64_t>{1});
       };
       Value low = slice(0), high = slice(half);
-      partial = vector::makeArithReduction(rewriter, loc, kind, low, high);
+      partial = vector::makeArithReduction(b, b.getLoc(), kind, low, high);
     }
-    return vector::ExtractOp::create(rewriter, loc, partial, int64_t(0));
+    return vector::ExtractOp::create(b, partial, int64_t(0));
   };
   auto finish = [&](Value partial) {
     if (isByHalves) {
-      result = vector::makeArithReduction(rewriter, loc, kind, result,
+      result = vector::makeArithReduction(b, b.getLoc(), kind, result,
                                           reduceByHalves(partial));
       return;
     }
     // The order is this one's anyway.
-    result = vector::ReductionOp::create(rewriter, loc, kind, partial, result,
+    result = vector::ReductionOp::create(b, kind, partial, result,
                                          arith::FastMathFlags::reassoc);
   };
   int64_t lanes = registers.getWidth(getWidestElementBits(op));
   int64_t size = op.getStaticLoopRanges().back();
   if (ShapedType::isDynamic(size)) {
-    Value rest =
-        arith::RemUIOp::create(rewriter, loc, sizes.back(), constant(lanes));
-    Value whole = arith::SubIOp::create(rewriter, loc, sizes.back(), rest);
+    Value end = sizes.back(), whole = b.sub(end, b.rem(end, lanes));
     // Several sums at once hide the latency of each.
     int64_t many = kSumRegisters * lanes;
-    Value wholeOfMany = arith::SubIOp::create(
-        rewriter, loc, sizes.back(),
-        arith::RemUIOp::create(rewriter, loc, sizes.back(), constant(many)));
-    finish(createLoop(constant(0), wholeOfMany, many, createPartial(many)));
-    finish(createLoop(wholeOfMany, whole, lanes, createPartial(lanes)));
-    finish(createLoop(whole, sizes.back(), 1, createPartial(1)));
+    Value wholeOfMany = b.sub(end, b.rem(end, many));
+    finish(createLoop(0, wholeOfMany, many));
+    finish(createLoop(wholeOfMany, whole, lanes));
+    finish(createLoop(whole, end, 1));
   } else {
     int64_t done = size - size % lanes;
     if (done > 0)
-      finish(
-          createLoop(constant(0), constant(done), lanes, createPartial(lanes)));
+      finish(createLoop(0, done, lanes));
     while (done < size) {
       int64_t slice = llvm::bit_floor<uint64_t>(size - done);
-      finish(combine(constant(done), createPartial(slice), slice));
+      finish(combine(b.index(done), createPartial(slice), slice));
       done += slice;
     }
   }
   SmallVector<Value> at;
   for (AffineExpr expr : op.getMatchingIndexingMap(&output).getResults())
     at.push_back(loops[cast<AffineDimExpr>(expr).getPosition()]);
-  memref::StoreOp::create(rewriter, loc, result, output.get(), at);
+  memref::StoreOp::create(b, result, output.get(), at);
   rewriter.eraseOp(op);
   return success();
 }

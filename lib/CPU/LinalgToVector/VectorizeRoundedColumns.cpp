@@ -5,13 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialect/Shared/IndexBuilder.h"
+#include "lib/CPU/LinalgToVector/Lanes.h"
 #include "lib/CPU/LinalgToVector/LinalgToVector.h"
-#include "lib/CPU/LinalgToVector/LoadTransposed.h"
 #include "lib/CPU/LinalgToVector/RowSlices.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/PatternMatch.h"
 
@@ -69,9 +67,8 @@ static bool roundsColumns(linalg::LinalgOp op) {
 
 /// `width` elements from a row and a column on, along the column, before they
 /// are rounded.
-static Value emitColumn(RewriterBase &b, linalg::LinalgOp op, Value row,
+static Value emitColumn(IndexBuilder &b, linalg::LinalgOp op, Value row,
                         Value column) {
-  Location loc = op.getLoc();
   auto type = VectorType::get(width, b.getF32Type());
   Value loops[] = {row, column};
   SmallVector<Value> operands;
@@ -79,15 +76,14 @@ static Value emitColumn(RewriterBase &b, linalg::LinalgOp op, Value row,
     SmallVector<Value> indices;
     for (AffineExpr result : op.getMatchingIndexingMap(input).getResults())
       indices.push_back(loops[cast<AffineDimExpr>(result).getPosition()]);
-    operands.push_back(
-        vector::LoadOp::create(b, loc, type, input->get(), indices));
+    operands.push_back(vector::LoadOp::create(b, type, input->get(), indices));
   }
   operands.resize(op.getBlock()->getNumArguments());
   auto rounding = computeSlice(b, op, loops, width, operands)
                       .front()
                       .getDefiningOp<arith::TruncFOp>();
   Value exact = rounding.getIn();
-  b.eraseOp(rounding);
+  rounding->erase();
   return exact;
 }
 
@@ -95,52 +91,39 @@ LogicalResult attn::vectorizeRoundedColumns(RewriterBase &rewriter,
                                             linalg::LinalgOp op) {
   if (!roundsColumns(op))
     return failure();
-  Location loc = op.getLoc();
   rewriter.setInsertionPoint(op);
-  auto constant = [&](int64_t value) -> Value {
-    return arith::ConstantIndexOp::create(rewriter, loc, value);
-  };
-  auto add = [&](Value value, int64_t addend) {
-    return rewriter.createOrFold<arith::AddIOp>(loc, value, constant(addend));
-  };
-  auto emitLoop = [&](int64_t upper, int64_t step) {
-    auto loop = scf::ForOp::create(rewriter, loc, constant(0), constant(upper),
-                                   constant(step));
-    rewriter.setInsertionPointToStart(loop.getBody());
-    return loop.getInductionVar();
-  };
+  IndexBuilder b(op.getLoc(), rewriter);
   SmallVector<int64_t> sizes = op.getStaticLoopRanges();
-  Value row = emitLoop(sizes[0], width);
-  Value column = emitLoop(sizes[1], 2 * width);
+  Value row = b.enterLoop(0, sizes[0], width);
+  Value column = b.enterLoop(0, sizes[1], 2 * width);
 
-  auto words = VectorType::get(width, rewriter.getI32Type());
+  auto words = VectorType::get(width, b.getI32Type());
   SmallVector<Value> square;
   for (int64_t i = 0; i < 2 * width; i += 2) {
-    Value first = emitColumn(rewriter, op, row, add(column, i)),
-          second = emitColumn(rewriter, op, row, add(column, i + 1));
-    square.push_back(vector::BitCastOp::create(
-        rewriter, loc, words, emitPairs(rewriter, loc, first, second)));
+    Value first = emitColumn(b, op, row, b.add(column, i)),
+          second = emitColumn(b, op, row, b.add(column, i + 1));
+    square.push_back(
+        vector::BitCastOp::create(b, words, emitPairs(b, first, second)));
   }
   // Squares of `part` words within the parts of registers, then of the parts.
   constexpr int64_t part = transposedBits / 32;
   MutableArrayRef<Value> all(square);
   for (int64_t i = 0; i < width; i += part)
-    transposeParts(rewriter, loc, all.slice(i, part), /*unit=*/1);
+    transposeParts(b, all.slice(i, part), /*unit=*/1);
   SmallVector<Value> rows(width);
   for (int64_t i = 0; i < part; ++i) {
     SmallVector<Value> parts;
     for (int64_t k = i; k < width; k += part)
       parts.push_back(square[k]);
-    transposeParts(rewriter, loc, parts, /*unit=*/part);
+    transposeParts(b, parts, /*unit=*/part);
     for (auto [k, value] : llvm::enumerate(parts))
       rows[int64_t(k) * part + i] = value;
   }
-  auto pairs = VectorType::get(2 * width, rewriter.getBF16Type());
+  auto pairs = VectorType::get(2 * width, b.getBF16Type());
   for (auto [i, value] : llvm::enumerate(rows))
-    vector::StoreOp::create(
-        rewriter, loc, vector::BitCastOp::create(rewriter, loc, pairs, value),
-        op.getDpsInitOperand(0)->get(),
-        ValueRange{add(row, int64_t(i)), column});
+    vector::StoreOp::create(b, vector::BitCastOp::create(b, pairs, value),
+                            op.getDpsInitOperand(0)->get(),
+                            ValueRange{b.add(row, int64_t(i)), column});
   rewriter.eraseOp(op);
   return success();
 }

@@ -12,10 +12,8 @@
 #include "lib/CPU/Passes.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/PatternMatch.h"
 
@@ -38,8 +36,7 @@ class RowEmitter {
 public:
   RowEmitter(OpBuilder &b, linalg::LinalgOp op, SmallVector<Value> outerLoops,
              int64_t lanes)
-      : b(op.getLoc(), b), loc(op.getLoc()), op(op),
-        loops(std::move(outerLoops)), lanes(lanes) {
+      : b(op.getLoc(), b), op(op), loops(std::move(outerLoops)), lanes(lanes) {
     loops.emplace_back();
   }
 
@@ -69,10 +66,7 @@ public:
 
 private:
   void emitLoop(Value lower, Value upper, int64_t slice) {
-    auto loop = scf::ForOp::create(b, loc, lower, upper, b.index(slice));
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
-    emitSlice(loop.getInductionVar(), slice);
+    b.loop(lower, upper, slice, [&](Value i) { emitSlice(i, slice); });
   }
 
   void emitSlice(Value position, int64_t slice) {
@@ -84,7 +78,6 @@ private:
   }
 
   IndexBuilder b;
-  Location loc;
   linalg::LinalgOp op;
   SmallVector<Value> loops;
   int64_t lanes;
@@ -105,11 +98,12 @@ static LogicalResult vectorizeRows(RewriterBase &rewriter, linalg::LinalgOp op,
       return rewriter.notifyMatchFailure(op, "has rows of one element");
     return op.emitRemark("not computed by vectors: ") << reason;
   }
-  rewriter.setInsertionPoint(op);
+  IndexBuilder b(op.getLoc(), rewriter);
+  b.setInsertionPoint(op);
   SmallVector<Value> sizes;
-  SmallVector<Value> loops = emitOuterLoops(rewriter, op, sizes);
+  SmallVector<Value> loops = emitOuterLoops(b, op, sizes);
   int64_t width = registers.getWidth(getWidestElementBits(op));
-  RowEmitter emitter(rewriter, op, std::move(loops), kRowRegisters * width);
+  RowEmitter emitter(b, op, std::move(loops), kRowRegisters * width);
   if (int64_t size = op.getStaticLoopRanges().back();
       !ShapedType::isDynamic(size))
     emitter.emitStatic(size);

@@ -5,12 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialect/Shared/IndexBuilder.h"
+#include "lib/CPU/LinalgToVector/Lanes.h"
 #include "lib/CPU/LinalgToVector/LinalgToVector.h"
-#include "lib/CPU/LinalgToVector/LoadTransposed.h"
 #include "lib/CPU/LinalgToVector/RowSlices.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/PatternMatch.h"
 
@@ -70,70 +69,13 @@ static bool readsColumns(linalg::LinalgOp op) {
          whyNoVectorBody(op).empty();
 }
 
-/// One vector of the parts, whose number is a power of two, in order.
-static Value concatenate(OpBuilder &b, Location loc, SmallVector<Value> parts) {
-  while (parts.size() > 1) {
-    int64_t size = cast<VectorType>(parts[0].getType()).getNumElements();
-    auto mask = llvm::to_vector(llvm::seq<int64_t>(0, 2 * size));
-    for (size_t i = 0; i < parts.size() / 2; ++i)
-      parts[i] = vector::ShuffleOp::create(b, loc, parts[2 * i],
-                                           parts[2 * i + 1], mask);
-    parts.resize(parts.size() / 2);
-  }
-  return parts.front();
-}
-
-/// To interleave registers that are `stride` apart exchanges one bit of their
-/// number with one of a unit's place in its part.
-void attn::transposeParts(OpBuilder &b, Location loc,
-                          MutableArrayRef<Value> rows, int64_t unit) {
-  auto size = int64_t(rows.size());
-  int64_t width = cast<VectorType>(rows[0].getType()).getNumElements();
-  int64_t half = size / 2 * unit;
-  SmallVector<int64_t> low, high;
-  auto append = [unit](SmallVector<int64_t> &mask, int64_t first) {
-    llvm::append_range(mask, llvm::seq(first, first + unit));
-  };
-  for (int64_t part = 0; part < width; part += size * unit)
-    for (int64_t i = part; i < part + half; i += unit) {
-      append(low, i);
-      append(low, width + i);
-      append(high, i + half);
-      append(high, width + i + half);
-    }
-  for (int64_t stride = size / 2; stride > 0; stride /= 2)
-    for (int64_t i = 0; i < size; ++i) {
-      if (i & stride)
-        continue;
-      Value lhs = rows[i], rhs = rows[i + stride];
-      rows[i] = vector::ShuffleOp::create(b, loc, lhs, rhs, low);
-      rows[i + stride] = vector::ShuffleOp::create(b, loc, lhs, rhs, high);
-    }
-}
-
-/// Part k of register i is loaded from row k * size + i, for i from 0 to
-/// `size`; then squares of `size` are transposed in each part.
-SmallVector<Value> attn::loadTransposed(OpBuilder &b, Location loc,
-                                        int64_t size, int64_t width,
-                                        function_ref<Value(int64_t)> load) {
-  SmallVector<Value> rows;
-  for (int64_t i = 0; i < size; ++i) {
-    SmallVector<Value> parts;
-    for (int64_t k = i; k < width; k += size)
-      parts.push_back(load(k));
-    rows.push_back(concatenate(b, loc, std::move(parts)));
-  }
-  transposeParts(b, loc, rows, /*unit=*/1);
-  return rows;
-}
-
 namespace {
 /// Emits `numRows` rows of `width` results at a row and a column.
 class TransposeEmitter {
 public:
-  TransposeEmitter(OpBuilder &b, linalg::LinalgOp op, int64_t numRows,
+  TransposeEmitter(IndexBuilder &b, linalg::LinalgOp op, int64_t numRows,
                    int64_t width)
-      : b(b), loc(op.getLoc()), op(op), numRows(numRows), width(width) {}
+      : b(b), op(op), numRows(numRows), width(width) {}
 
   void emit(Value row, Value column) {
     SmallVector<SmallVector<Value>> transposed;
@@ -141,21 +83,16 @@ public:
       transposed.push_back(isTransposed(*operand) ? load(*operand, row, column)
                                                   : SmallVector<Value>());
     for (int64_t i = 0; i < numRows; ++i)
-      emitRow({add(row, i), column}, i, transposed);
+      emitRow({b.add(row, i), column}, i, transposed);
   }
 
 private:
-  Value add(Value value, int64_t addend) {
-    Value constant = arith::ConstantIndexOp::create(b, loc, addend);
-    return b.createOrFold<arith::AddIOp>(loc, value, constant);
-  }
-
   SmallVector<Value> load(OpOperand &operand, Value row, Value column) {
     auto type = cast<MemRefType>(operand.get().getType());
     auto part = VectorType::get(numRows, type.getElementType());
-    return loadTransposed(b, loc, numRows, width, [&](int64_t i) -> Value {
-      return vector::LoadOp::create(b, loc, part, operand.get(),
-                                    ValueRange{add(column, i), row});
+    return loadTransposed(b, numRows, width, [&](int64_t i) -> Value {
+      return vector::LoadOp::create(b, part, operand.get(),
+                                    ValueRange{b.add(column, i), row});
     });
   }
 
@@ -173,8 +110,7 @@ private:
       storeSlice(b, result, output, loops);
   }
 
-  OpBuilder &b;
-  Location loc;
+  IndexBuilder &b;
   linalg::LinalgOp op;
   int64_t numRows, width;
 };
@@ -186,7 +122,6 @@ LogicalResult attn::vectorizeTranspose(RewriterBase &rewriter,
                                        const VectorRegisters &registers) {
   if (!readsColumns(op))
     return failure();
-  Location loc = op.getLoc();
   rewriter.setInsertionPoint(op);
   SmallVector<int64_t> sizes = op.getStaticLoopRanges();
   int64_t bits = getWidestElementBits(op);
@@ -196,21 +131,14 @@ LogicalResult attn::vectorizeTranspose(RewriterBase &rewriter,
   int64_t width = fit(registers.getWidth(bits), sizes[1]);
   int64_t part = std::max<int64_t>(transposedBits / bits, 1);
   int64_t numRows = std::min(fit(part, sizes[0]), width);
-  Value zero = arith::ConstantIndexOp::create(rewriter, loc, 0);
-  auto emitLoop = [&](int64_t upper, int64_t size) -> Value {
-    Value end = arith::ConstantIndexOp::create(rewriter, loc, upper);
-    Value step = arith::ConstantIndexOp::create(rewriter, loc, size);
-    auto loop = scf::ForOp::create(rewriter, loc, zero, end, step);
-    rewriter.setInsertionPointToStart(loop.getBody());
-    if (upper % size == 0)
-      return loop.getInductionVar();
-    Value last = arith::ConstantIndexOp::create(rewriter, loc, upper - size);
-    return arith::MinSIOp::create(rewriter, loc, loop.getInductionVar(), last);
+  IndexBuilder b(op.getLoc(), rewriter);
+  auto enter = [&](int64_t upper, int64_t size) {
+    Value first = b.enterLoop(0, upper, size);
+    return upper % size == 0 ? first : b.min(first, upper - size);
   };
   // What is read transposed is read along its rows.
-  Value column = emitLoop(sizes[1], width);
-  Value row = emitLoop(sizes[0], numRows);
-  TransposeEmitter(rewriter, op, numRows, width).emit(row, column);
+  Value column = enter(sizes[1], width), row = enter(sizes[0], numRows);
+  TransposeEmitter(b, op, numRows, width).emit(row, column);
   rewriter.eraseOp(op);
   return success();
 }

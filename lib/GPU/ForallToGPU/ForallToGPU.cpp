@@ -5,16 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialect/Shared/IndexBuilder.h"
 #include "lib/GPU/ForallToGPU/HostCode.h"
 #include "lib/GPU/Passes.h"
-#include "lib/Plan/Workgroups.h"
+#include "lib/Plan/Plan.h"
 
-#include "mlir/Dialect/Affine/IR/AffineOps.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -50,54 +47,47 @@ FailureOr<int64_t> findNumThreads(scf::ForallOp loop) {
   return rows / kRowsOfWarp * kLanesOfWarp;
 }
 
-/// Emits before `loop` how many iterations each of its dimensions has.
-SmallVector<Value> emitExtents(RewriterBase &rewriter, scf::ForallOp loop) {
+/// Emits how many iterations each dimension of `loop` has.
+SmallVector<Value> emitExtents(IndexBuilder &b, scf::ForallOp loop) {
   SmallVector<Value> extents;
   AffineExpr begin, end, step;
-  bindSymbols(rewriter.getContext(), begin, end, step);
+  bindSymbols(b.getContext(), begin, end, step);
   for (auto [low, high, by] :
        llvm::zip(loop.getMixedLowerBound(), loop.getMixedUpperBound(),
                  loop.getMixedStep()))
-    extents.push_back(getValueOrCreateConstantIndexOp(
-        rewriter, loop.getLoc(),
-        affine::makeComposedFoldedAffineApply(rewriter, loop.getLoc(),
-                                              (end - begin).ceilDiv(step),
-                                              {low, high, by})));
+    extents.push_back(
+        b.index(b.apply((end - begin).ceilDiv(step), {low, high, by})));
   return extents;
 }
 
 /// Moves the body of `loop` to the insertion point, for the iteration
 /// `numbers`.
-void moveBody(RewriterBase &rewriter, scf::ForallOp loop, ValueRange numbers) {
-  AffineExpr low, step;
-  bindSymbols(rewriter.getContext(), low, step);
-  AffineExpr number = rewriter.getAffineDimExpr(0);
+void moveBody(RewriterBase &rewriter, IndexBuilder &b, scf::ForallOp loop,
+              ValueRange numbers) {
   SmallVector<Value> indices;
   for (auto [i, first, by] :
        llvm::zip(numbers, loop.getMixedLowerBound(), loop.getMixedStep()))
-    indices.push_back(getValueOrCreateConstantIndexOp(
-        rewriter, loop.getLoc(),
-        affine::makeComposedFoldedAffineApply(
-            rewriter, loop.getLoc(), low + number * step, {i, first, by})));
+    indices.push_back(b.index(affine::makeComposedFoldedAffineApply(
+        b, b.getLoc(),
+        b.getAffineSymbolExpr(0) +
+            b.getAffineDimExpr(0) * b.getAffineSymbolExpr(1),
+        {i, first, by})));
   rewriter.eraseOp(loop.getTerminator());
-  rewriter.inlineBlockBefore(loop.getBody(), rewriter.getInsertionBlock(),
-                             rewriter.getInsertionPoint(), indices);
+  rewriter.inlineBlockBefore(loop.getBody(), b.getInsertionBlock(),
+                             b.getInsertionPoint(), indices);
   rewriter.eraseOp(loop);
 }
 
-/// Emits an empty launch before `loop`, to insert into.
-gpu::LaunchOp emitLaunch(RewriterBase &rewriter, scf::ForallOp loop,
-                         ArrayRef<Value> grid, int64_t threads) {
-  Location loc = loop.getLoc();
-  Value one = arith::ConstantIndexOp::create(rewriter, loc, 1);
+/// Emits an empty launch, to insert into.
+gpu::LaunchOp emitLaunch(IndexBuilder &b, ArrayRef<Value> grid,
+                         int64_t threads) {
+  Value one = b.index(1);
   SmallVector<Value> sizes(grid);
   sizes.resize(3, one);
-  Value size = arith::ConstantIndexOp::create(rewriter, loc, threads);
-  auto launch = gpu::LaunchOp::create(rewriter, loc, sizes[0], sizes[1],
-                                      sizes[2], size, one, one);
-  rewriter.setInsertionPointToStart(&launch.getBody().front());
-  auto end = gpu::TerminatorOp::create(rewriter, loc);
-  rewriter.setInsertionPoint(end);
+  auto launch = gpu::LaunchOp::create(b, sizes[0], sizes[1], sizes[2],
+                                      b.index(threads), one, one);
+  b.setInsertionPointToStart(&launch.getBody().front());
+  b.setInsertionPoint(gpu::TerminatorOp::create(b));
   return launch;
 }
 
@@ -107,17 +97,13 @@ constexpr int64_t kMostInDimension = 65535;
 /// Emits a loop for launches of at most `kMostInDimension` of `extent`, if that
 /// may be more, and inserts into it. Makes `extent` that of a launch, and
 /// returns the number of its first workgroup; nothing if it is 0.
-Value emitLaunches(RewriterBase &rewriter, Location loc, Value &extent) {
+Value emitLaunches(IndexBuilder &b, Value &extent) {
   std::optional<int64_t> constant = getConstantIntValue(extent);
   if (constant && *constant <= kMostInDimension)
     return {};
-  Value zero = arith::ConstantIndexOp::create(rewriter, loc, 0);
-  Value most = arith::ConstantIndexOp::create(rewriter, loc, kMostInDimension);
-  auto launches = scf::ForOp::create(rewriter, loc, zero, extent, most);
-  rewriter.setInsertionPointToStart(launches.getBody());
-  Value first = launches.getInductionVar();
-  extent = arith::MinUIOp::create(
-      rewriter, loc, arith::SubIOp::create(rewriter, loc, extent, first), most);
+  Value first = b.enterLoop(0, extent, kMostInDimension);
+  extent = arith::MinUIOp::create(b, b.sub(extent, first),
+                                  b.index(kMostInDimension));
   return first;
 }
 
@@ -128,20 +114,19 @@ LogicalResult convertTiles(RewriterBase &rewriter, scf::ForallOp loop) {
   FailureOr<int64_t> threads = findNumThreads(loop);
   if (failed(threads))
     return failure();
-  Location loc = loop.getLoc();
+  IndexBuilder b(loop.getLoc(), rewriter);
   // x is the last loop.
-  SmallVector<Value> grid(llvm::reverse(emitExtents(rewriter, loop)));
+  SmallVector<Value> grid(llvm::reverse(emitExtents(b, loop)));
   SmallVector<Value> firsts(grid.size());
   for (size_t dim = 1; dim < grid.size(); ++dim)
-    firsts[dim] = emitLaunches(rewriter, loc, grid[dim]);
-  gpu::LaunchOp launch = emitLaunch(rewriter, loop, grid, *threads);
-  gpu::KernelDim3 ids = launch.getBlockIds();
+    firsts[dim] = emitLaunches(b, grid[dim]);
+  gpu::KernelDim3 ids = emitLaunch(b, grid, *threads).getBlockIds();
   SmallVector<Value> numbers = {ids.x, ids.y, ids.z};
   numbers.truncate(grid.size());
   for (auto [number, first] : llvm::zip(numbers, firsts))
     if (first)
-      number = arith::AddIOp::create(rewriter, loc, first, number);
-  moveBody(rewriter, loop, SmallVector<Value>(llvm::reverse(numbers)));
+      number = b.add(first, number);
+  moveBody(rewriter, b, loop, SmallVector<Value>(llvm::reverse(numbers)));
   return success();
 }
 
@@ -149,31 +134,25 @@ LogicalResult convertTiles(RewriterBase &rewriter, scf::ForallOp loop) {
 /// loop.
 void convertElements(RewriterBase &rewriter, scf::ForallOp loop) {
   constexpr int64_t kThreads = 4 * kLanesOfWarp;
-  Location loc = loop.getLoc();
-  SmallVector<Value> extents = emitExtents(rewriter, loop);
+  IndexBuilder b(loop.getLoc(), rewriter);
+  SmallVector<Value> extents = emitExtents(b, loop);
   Value count = extents.front();
   for (Value extent : ArrayRef(extents).drop_front())
-    count = rewriter.createOrFold<arith::MulIOp>(loc, count, extent);
-  Value size = arith::ConstantIndexOp::create(rewriter, loc, kThreads);
-  Value blocks = rewriter.createOrFold<arith::CeilDivUIOp>(loc, count, size);
-  gpu::LaunchOp launch = emitLaunch(rewriter, loop, blocks, kThreads);
-  Value rest = arith::AddIOp::create(
-      rewriter, loc,
-      arith::MulIOp::create(rewriter, loc, launch.getBlockIds().x, size),
-      launch.getThreadIds().x);
-  auto exists = scf::IfOp::create(
-      rewriter, loc,
-      arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::ult, rest,
-                            count),
-      /*withElseRegion=*/false);
-  rewriter.setInsertionPointToStart(exists.thenBlock());
+    count = b.mul(count, extent);
+  gpu::LaunchOp launch = emitLaunch(b, b.ceilDiv(count, kThreads), kThreads);
+  Value rest =
+      b.add(b.mul(launch.getBlockIds().x, kThreads), launch.getThreadIds().x);
+  auto exists =
+      scf::IfOp::create(b, b.compare(arith::CmpIPredicate::ult, rest, count),
+                        /*withElseRegion=*/false);
+  b.setInsertionPointToStart(exists.thenBlock());
   SmallVector<Value> numbers;
   for (Value extent : llvm::reverse(ArrayRef(extents).drop_front())) {
-    numbers.push_back(arith::RemUIOp::create(rewriter, loc, rest, extent));
-    rest = arith::DivUIOp::create(rewriter, loc, rest, extent);
+    numbers.push_back(b.rem(rest, extent));
+    rest = b.div(rest, extent);
   }
   numbers.push_back(rest);
-  moveBody(rewriter, loop, SmallVector<Value>(llvm::reverse(numbers)));
+  moveBody(rewriter, b, loop, SmallVector<Value>(llvm::reverse(numbers)));
 }
 
 bool computesVectors(scf::ForallOp loop) {

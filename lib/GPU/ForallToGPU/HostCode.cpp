@@ -6,13 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/GPU/ForallToGPU/HostCode.h"
+#include "dialect/Shared/IndexBuilder.h"
 
 #include "mlir/Analysis/SliceAnalysis.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -21,6 +20,73 @@
 
 using namespace mlir;
 using namespace mlir::attn;
+
+/// Whether each element of the outputs is computed from elements of buffers.
+static bool isElementwise(linalg::LinalgOp op) {
+  return op.hasPureBufferSemantics() &&
+         op.getNumParallelLoops() == op.getNumLoops() &&
+         llvm::all_of(op.getIndexingMapsArray(), [](AffineMap map) {
+           return map.isProjectedPermutation(/*allowZeroInResults=*/false);
+         });
+}
+
+static void convert(RewriterBase &rewriter, linalg::LinalgOp op) {
+  Location loc = op.getLoc();
+  rewriter.setInsertionPoint(op);
+  SmallVector<OpFoldResult> ends;
+  for (Range range : op.createLoopRanges(rewriter, loc))
+    ends.push_back(range.size);
+  if (ends.empty()) // Of a buffer of no dimension, one element.
+    ends.push_back(rewriter.getIndexAttr(1));
+  auto loop = scf::ForallOp::create(rewriter, loc, ends, ValueRange(),
+                                    /*mapping=*/std::nullopt);
+  rewriter.setInsertionPointToStart(loop.getBody());
+  auto indices = [&](OpOperand &operand) {
+    SmallVector<Value> result;
+    for (AffineExpr dim : op.getMatchingIndexingMap(&operand).getResults())
+      result.push_back(
+          loop.getInductionVar(cast<AffineDimExpr>(dim).getPosition()));
+    return result;
+  };
+  IRMapping mapping;
+  for (OpOperand &operand : op->getOpOperands()) {
+    BlockArgument argument = op.getMatchingBlockArgument(&operand);
+    Value element = operand.get();
+    if (isa<MemRefType>(element.getType())) {
+      if (argument.use_empty())
+        continue;
+      element =
+          memref::LoadOp::create(rewriter, loc, element, indices(operand));
+    }
+    mapping.map(argument, element);
+  }
+  for (Operation &nested : op.getBlock()->without_terminator()) {
+    if (auto index = dyn_cast<linalg::IndexOp>(nested))
+      mapping.map(index.getResult(), loop.getInductionVar(index.getDim()));
+    else
+      rewriter.clone(nested, mapping);
+  }
+  ValueRange results = op.getBlock()->getTerminator()->getOperands();
+  for (auto [result, output] :
+       llvm::zip_equal(results, op.getDpsInitsMutable()))
+    memref::StoreOp::create(rewriter, loc, mapping.lookupOrDefault(result),
+                            output.get(), indices(output));
+  rewriter.eraseOp(op);
+}
+
+void attn::convertElementwiseToLoops(RewriterBase &rewriter, Operation *root) {
+  SmallVector<linalg::LinalgOp> ops;
+  root->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (isa<scf::ForallOp>(op))
+      return WalkResult::skip();
+    if (auto elementwise = dyn_cast<linalg::LinalgOp>(op);
+        elementwise && isElementwise(elementwise))
+      ops.push_back(elementwise);
+    return WalkResult::advance();
+  });
+  for (linalg::LinalgOp op : ops)
+    convert(rewriter, op);
+}
 
 /// Calls `visit` for what runs on the host.
 template <typename Visit>
@@ -163,65 +229,51 @@ static SetVector<Operation *> findReaders(Operation *check) {
 static void launchCheck(RewriterBase &rewriter, Operation *check,
                         ArrayRef<Operation *> readers) {
   constexpr int64_t kThreads = 128;
-  Location loc = check->getLoc();
   rewriter.setInsertionPoint(check);
-  Value one = arith::ConstantIndexOp::create(rewriter, loc, 1);
-  Value threads = arith::ConstantIndexOp::create(rewriter, loc, kThreads);
-  Value blocks = one, count;
+  IndexBuilder b(check->getLoc(), rewriter);
+  Value one = b.index(1), threads = b.index(kThreads), blocks = one, count;
   auto loop = dyn_cast<scf::ForOp>(check);
   bool isInThreads = loop && loop.getBody()->getOps<scf::ForOp>().empty();
   if (loop) {
-    Value size = arith::SubIOp::create(rewriter, loc, loop.getUpperBound(),
-                                       loop.getLowerBound());
-    count = arith::MaxSIOp::create(
-        rewriter, loc,
-        arith::CeilDivSIOp::create(rewriter, loc, size, loop.getStep()),
-        arith::ConstantIndexOp::create(rewriter, loc, 0));
-    blocks = count;
+    Value size = b.sub(loop.getUpperBound(), loop.getLowerBound());
+    blocks = count = b.max(b.emit<arith::CeilDivSIOp>(size, loop.getStep()), 0);
     if (isInThreads)
-      blocks = arith::CeilDivUIOp::create(rewriter, loc, count, threads);
+      blocks = b.ceilDiv(count, threads);
   }
-  auto launch =
-      gpu::LaunchOp::create(rewriter, loc, blocks, one, one, threads, one, one);
-  rewriter.setInsertionPointToStart(&launch.getBody().front());
+  auto launch = gpu::LaunchOp::create(b, blocks, one, one, threads, one, one);
+  b.setInsertionPointToStart(&launch.getBody().front());
   IRMapping mapping;
   for (Operation *op : readers)
     if (op != check || !loop)
-      rewriter.clone(*op, mapping);
-  if (loop) {
+      b.clone(*op, mapping);
+  // From `first`, every `count`th iteration.
+  auto shift = [&](Value low, Value step, Value first) {
+    return b.add(low, b.mul(first, step));
+  };
+  auto emitIteration = [&](Value number) {
     auto map = [&](Value value) { return mapping.lookupOrDefault(value); };
-    // From `first`, every `count`th iteration.
-    auto shift = [&](Value low, Value step, Value first) -> Value {
-      return arith::AddIOp::create(
-          rewriter, loc, low,
-          arith::MulIOp::create(rewriter, loc, first, step));
-    };
-    OpBuilder::InsertionGuard guard(rewriter);
-    Value number = launch.getBlockIds().x;
-    if (isInThreads) {
-      number = shift(launch.getThreadIds().x, threads, number);
-      auto exists = scf::IfOp::create(
-          rewriter, loc,
-          arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::ult,
-                                number, count),
-          /*withElseRegion=*/false);
-      rewriter.setInsertionPointToStart(exists.thenBlock());
-    }
     mapping.map(loop.getInductionVar(),
                 shift(map(loop.getLowerBound()), map(loop.getStep()), number));
     for (Operation &op : loop.getBody()->without_terminator()) {
-      auto inner = dyn_cast<scf::ForOp>(rewriter.clone(op, mapping));
+      auto inner = dyn_cast<scf::ForOp>(b.clone(op, mapping));
       if (!inner || inner.getNumResults() > 0)
         continue;
-      OpBuilder::InsertionGuard guard(rewriter);
-      rewriter.setInsertionPoint(inner);
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPoint(inner);
       inner.setLowerBound(shift(inner.getLowerBound(), inner.getStep(),
                                 launch.getThreadIds().x));
-      inner.setStep(
-          arith::MulIOp::create(rewriter, loc, inner.getStep(), threads));
+      inner.setStep(b.mul(inner.getStep(), threads));
     }
+  };
+  Value number = launch.getBlockIds().x;
+  if (isInThreads) {
+    number = shift(launch.getThreadIds().x, threads, number);
+    b.when(b.compare(arith::CmpIPredicate::ult, number, count),
+           [&] { emitIteration(number); });
+  } else if (loop) {
+    emitIteration(number);
   }
-  gpu::TerminatorOp::create(rewriter, loc);
+  gpu::TerminatorOp::create(b);
   rewriter.eraseOp(check);
   for (Operation *op : llvm::reverse(readers))
     if (op != check && isOpTriviallyDead(op))

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/GPU/NVVMToEmulator/EmulatorCalls.h"
+#include "lib/GPU/NVVMToEmulator/Conversions.h"
 
 using namespace mlir;
 using namespace mlir::attn;

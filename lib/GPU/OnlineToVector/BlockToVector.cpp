@@ -6,16 +6,15 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/GPU/OnlineToVector/BlockToVector.h"
-#include "lib/GPU/OnlineToVector/PositionScores.h"
+#include "dialect/AttnOps.h"
+#include "dialect/Shared/IndexBuilder.h"
 #include "lib/GPU/OnlineToVector/RegionToVector.h"
 #include "lib/Math/MathBuilder.h"
-#include "lib/Online/BlockFacts.h"
+#include "lib/Online/VisibleRange.h"
+#include "lib/Regions/RegionEvaluation.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
 
@@ -23,6 +22,55 @@
 
 using namespace mlir;
 using namespace mlir::attn;
+
+/// The score at row `i` and column `k` of a tile, of which `memory` holds that
+/// before the regions.
+static Value emitScore(ImplicitLocOpBuilder &b, OnlineAttentionOp op,
+                       Value memory, Value i, Value k) {
+  Value p = arith::AddIOp::create(b, op.getPosition(), i);
+  Value j = arith::AddIOp::create(b, op.getFirstKey(), k);
+  return emitScoreAt(b, b.getLoc(),
+                     {op.getScoreRegion(), op.getMaskRegion(),
+                      op.getScoreCaptures(), op.getMaskCaptures()},
+                     {op.getBatch(), op.getHead(), p, j},
+                     [&](OpBuilder &inside) -> Value {
+                       return memref::LoadOp::create(inside, b.getLoc(), memory,
+                                                     ValueRange{i, k});
+                     });
+}
+
+/// Applies the regions of `op` to `scores`, a vector of queries and keys in
+/// f32, position by position, with a guard around what may be undefined (A12).
+/// The threads of the workgroup share the positions, and the scores in
+/// `memory`, a matrix in workgroup memory. Those that are hidden, or not there,
+/// are -inf.
+static Value emitPositionScores(OpBuilder &builder, OnlineAttentionOp op,
+                                Value scores, Value numKeys, Value memory) {
+  IndexBuilder b(op.getLoc(), builder);
+  auto type = cast<VectorType>(scores.getType());
+  Type element = type.getElementType();
+  Value zero = b.index(0);
+  std::array inBounds = {true, true};
+  vector::TransferWriteOp::create(b, scores, memory, ValueRange{zero, zero},
+                                  inBounds);
+  Value hidden = b.real(element, -MathBuilder::kInfinity);
+  auto loop = scf::ForallOp::create(
+      b, getAsIndexOpFoldResult(b.getContext(), type.getShape()),
+      /*outputs=*/ValueRange(), /*mapping=*/std::nullopt);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(loop.getTerminator());
+    Value i = loop.getInductionVars()[0], k = loop.getInductionVars()[1];
+    Value exists = arith::AndIOp::create(b, b.isLess(i, op.getNumQueries()),
+                                         b.isLess(k, numKeys));
+    Value score = b.choose(
+        exists, [&] { return emitScore(b, op, memory, i, k); },
+        [&] { return hidden; });
+    memref::StoreOp::create(b, score, memory, ValueRange{i, k});
+  }
+  return vector::TransferReadOp::create(b, type, memory, ValueRange{zero, zero},
+                                        b.zero(element), inBounds);
+}
 
 namespace {
 
@@ -132,8 +180,7 @@ private:
     Value scores = contract(query, read(op.getKey()), real(0.0, {rows, keys}),
                             {{q, d}, {j, d}, {q, j}});
     if (op.getScale() && !fusedScale)
-      scores = b.mul(scores,
-                     broadcastTo(b, b.getLoc(), op.getScale(), {rows, keys}));
+      scores = b.mul(scores, broadcastTo(b, op.getScale(), {rows, keys}));
     Value isShort =
         b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::ne, numKeys,
                                       arith::ConstantIndexOp::create(b, keys));
@@ -181,7 +228,7 @@ private:
           b, op.getScoreRegion(), positions(), scores, op.getScoreCaptures());
       if (failed(changed))
         return failure();
-      scores = broadcastTo(b, b.getLoc(), *changed, {rows, keys});
+      scores = broadcastTo(b, *changed, {rows, keys});
     }
     return isMaskVectorized ? emitVisible(scores, isMasked) : scores;
   }
@@ -195,17 +242,16 @@ private:
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(choice.thenBlock());
     Value number = column();
-    Value keep =
-        arith::CmpIOp::create(b, arith::CmpIPredicate::slt, number,
-                              broadcastTo(b, b.getLoc(), numKeys, {1, keys}));
-    keep = broadcastTo(b, b.getLoc(), keep, {rows, keys});
+    Value keep = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, number,
+                                       broadcastTo(b, numKeys, {1, keys}));
+    keep = broadcastTo(b, keep, {rows, keys});
     if (op.hasMask()) {
       FailureOr<Value> mask =
           vectorizeRegion(b, op.getMaskRegion(), positions(), /*score=*/Value(),
                           op.getMaskCaptures());
       if (failed(mask))
         return failure();
-      keep = b.bitAnd(keep, broadcastTo(b, b.getLoc(), *mask, {rows, keys}));
+      keep = b.bitAnd(keep, broadcastTo(b, *mask, {rows, keys}));
     }
     scf::YieldOp::create(b,
                          b.select(keep, scores, b.real(scores, -b.kInfinity)));
@@ -232,8 +278,7 @@ private:
   /// `c * O + P * value`.
   Value emitAccumulator(Value scores, Value weights, Value factor) {
     auto type = cast<VectorType>(state[0].getType());
-    Value rescaled =
-        b.mul(state[0], broadcastTo(b, b.getLoc(), factor, type.getShape()));
+    Value rescaled = b.mul(state[0], broadcastTo(b, factor, type.getShape()));
     auto product = [&]() -> Value {
       AffineExpr q, d, j;
       bindDims(b.getContext(), q, d, j);
@@ -291,8 +336,8 @@ private:
       weight = arith::ExtFOp::create(b, vectorOf({rows}, f32), weight);
       value = arith::ExtFOp::create(b, vectorOf({1, size}, f32), value);
     }
-    weight = broadcastTo(b, b.getLoc(), weight, type.getShape());
-    value = broadcastTo(b, b.getLoc(), value, type.getShape());
+    weight = broadcastTo(b, weight, type.getShape());
+    value = broadcastTo(b, value, type.getShape());
     Value sum = b.fma(weight, value, before);
     scf::YieldOp::create(b, b.select(b.isLess(weight, 0.0), before, sum));
     return loop.getResult(0);
@@ -322,9 +367,7 @@ private:
                                           vector::IteratorType::reduction});
   }
 
-  Value overKeys(Value ofRows) {
-    return broadcastTo(b, b.getLoc(), ofRows, {rows, keys});
-  }
+  Value overKeys(Value ofRows) { return broadcastTo(b, ofRows, {rows, keys}); }
 
   /// e^x = 2^(x log2(e)), of differences, which may overflow to -inf only.
   Value emitExp(Value x) { return b.exp2(b.mul(x, std::numbers::log2e)); }

@@ -25,19 +25,16 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/AttnOps.h"
+#include "dialect/Shared/IndexBuilder.h"
 #include "dialect/Shared/KnownSizes.h"
 #include "lib/GPU/OnlineToVector/BlockToVector.h"
 #include "lib/GPU/OnlineToVector/RegionToVector.h"
 #include "lib/GPU/Passes.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/ADT/StringExtras.h"
@@ -72,7 +69,7 @@ SmallVector<int64_t> getVectorShape(ShapedType type) {
 /// accessors of their ops do not expect.
 class TileConverter {
 public:
-  explicit TileConverter(MLIRContext *context) : b(context) {}
+  explicit TileConverter(Location loc) : b(loc, loc.getContext()) {}
 
   LogicalResult convert(Block &block) {
     for (Operation &op : llvm::make_early_inc_range(block))
@@ -84,6 +81,7 @@ public:
 private:
   LogicalResult convert(Operation *op) {
     b.setInsertionPoint(op);
+    b.setLoc(op->getLoc());
     if (auto loop = dyn_cast<scf::ForOp>(op))
       return convertLoop(loop);
     if (auto loop = dyn_cast<scf::WhileOp>(op))
@@ -162,8 +160,7 @@ private:
     auto type = cast<ShapedType>(fill.getOutputs()[0].getType());
     if (!isTile(fill.getOutputs()[0]) || !type.hasStaticShape())
       return success();
-    Value value = broadcastTo(b, fill.getLoc(), fill.getInputs()[0],
-                              getVectorShape(type));
+    Value value = broadcastTo(b, fill.getInputs()[0], getVectorShape(type));
     replace(fill, value);
     return success();
   }
@@ -178,7 +175,6 @@ private:
         op.getNumParallelLoops() != op.getNumLoops() ||
         !isTile(op.getOutputs()[0]))
       return op.emitOpError("has no form for vectors of a tile on a GPU");
-    Location loc = op.getLoc();
     SmallVector<int64_t> shape = getVectorShape(type);
     SmallVector<Value> arguments;
     for (OpOperand &operand : op->getOpOperands()) {
@@ -190,16 +186,16 @@ private:
         if (!op.getMatchingBlockArgument(&operand).use_empty())
           return op.emitOpError("reads a tensor that is not of the tile");
         value = arith::ConstantOp::create(
-            b, loc, b.getZeroAttr(vectorOf(shape, type.getElementType())));
+            b, b.getZeroAttr(vectorOf(shape, type.getElementType())));
       } else if (!map.isIdentity() && !isRows) {
         return op.emitOpError("has no form for vectors of a tile on a GPU");
       }
-      arguments.push_back(broadcastTo(b, loc, value, shape));
+      arguments.push_back(broadcastTo(b, value, shape));
     }
     FailureOr<Value> result = vectorizeBody(b, *op.getBlock(), arguments);
     if (failed(result))
       return failure();
-    replace(op, broadcastTo(b, loc, *result, shape));
+    replace(op, broadcastTo(b, *result, shape));
     return success();
   }
 
@@ -218,11 +214,11 @@ private:
     auto type = pad.getResultType();
     if (!type.hasStaticShape() || !pad.getConstantPaddingValue())
       return pad.emitOpError("has no form for vectors of a tile on a GPU");
-    Value zero = arith::ConstantIndexOp::create(b, pad.getLoc(), 0);
+    Value zero = b.index(0);
     SmallVector<int64_t> shape = getVectorShape(type);
     replace(pad, vector::TransferReadOp::create(
-                     b, pad.getLoc(), vectorOf(shape, type.getElementType()),
-                     pad.getSource(), SmallVector<Value>(type.getRank(), zero),
+                     b, vectorOf(shape, type.getElementType()), pad.getSource(),
+                     SmallVector<Value>(type.getRank(), zero),
                      pad.getConstantPaddingValue(),
                      findInBounds(shape, pad.getSourceType().getShape())));
     return success();
@@ -259,10 +255,9 @@ private:
         !llvm::all_of(insert.getMixedOffsets(), isZeroInteger) ||
         !insert.hasUnitStride())
       return insert.emitOpError("has no form for vectors of a tile on a GPU");
-    Value zero = arith::ConstantIndexOp::create(b, insert.getLoc(), 0);
+    Value zero = b.index(0);
     auto write = vector::TransferWriteOp::create(
-        b, insert.getLoc(), source, destination,
-        SmallVector<Value>(type.getRank(), zero),
+        b, source, destination, SmallVector<Value>(type.getRank(), zero),
         findInBounds(vector.getShape(),
                      type.getShape().take_back(vector.getRank())));
     replace(insert, write.getResult());
@@ -300,28 +295,26 @@ private:
     auto type = dyn_cast<VectorType>(source.getType());
     if (!type || type.getRank() != 2 || type.getDimSize(1) % kMatrixUnit != 0)
       return op.emitOpError("has no form for vectors of a tile on a GPU");
-    Location loc = op.getLoc();
     SmallVector<int64_t> sizes = {type.getDimSize(0), kMatrixUnit};
     Value zero = arith::ConstantOp::create(
-        b, loc, b.getZeroAttr(vectorOf(sizes, type.getElementType())));
+        b, b.getZeroAttr(vectorOf(sizes, type.getElementType())));
     Value sum = zero;
     for (int64_t column = 0; column < type.getDimSize(1); column += kMatrixUnit)
-      sum =
-          math::FmaOp::create(b, loc,
-                              vector::ExtractStridedSliceOp::create(
-                                  b, loc, source, ArrayRef<int64_t>{0, column},
-                                  sizes, ArrayRef<int64_t>{1, 1}),
-                              zero, sum);
+      sum = math::FmaOp::create(b,
+                                vector::ExtractStridedSliceOp::create(
+                                    b, source, ArrayRef<int64_t>{0, column},
+                                    sizes, ArrayRef<int64_t>{1, 1}),
+                                zero, sum);
     Value finite =
-        arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, sum, zero);
-    Value yes = arith::ConstantOp::create(b, loc, b.getBoolAttr(true));
+        arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, sum, zero);
+    Value yes = arith::ConstantOp::create(b, b.getBoolAttr(true));
     replace(op, vector::MultiDimReductionOp::create(
-                    b, loc, finite, yes, SmallVector<bool>{true, true},
+                    b, finite, yes, SmallVector<bool>{true, true},
                     vector::CombiningKind::AND));
     return success();
   }
 
-  OpBuilder b;
+  IndexBuilder b;
 };
 
 /// `text` with "?" for every number.
@@ -387,7 +380,7 @@ struct ConvertOnlineToVector
       mapToWorkgroups(loop);
       return WalkResult::skip();
     });
-    TileConverter converter(&getContext());
+    TileConverter converter(getOperation()->getLoc());
     for (scf::ForallOp loop : loops)
       if (failed(converter.convert(*loop.getBody())))
         return signalPassFailure();

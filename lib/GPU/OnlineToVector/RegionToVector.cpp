@@ -21,20 +21,20 @@
 using namespace mlir;
 using namespace mlir::attn;
 
-Value attn::broadcastTo(OpBuilder &b, Location loc, Value value,
+Value attn::broadcastTo(ImplicitLocOpBuilder &b, Value value,
                         ArrayRef<int64_t> shape) {
   auto from = dyn_cast<VectorType>(value.getType());
   if (from && from.getShape() == shape)
     return value;
   if (from && from.getRank() == 1 && shape.size() == 2)
     value = vector::ShapeCastOp::create(
-        b, loc, VectorType::get({from.getDimSize(0), 1}, from.getElementType()),
+        b, VectorType::get({from.getDimSize(0), 1}, from.getElementType()),
         value);
   Type element = getElementTypeOrSelf(value.getType());
   auto type = VectorType::get(shape, element);
   if (value.getType() == type)
     return value;
-  return vector::BroadcastOp::create(b, loc, type, value);
+  return vector::BroadcastOp::create(b, type, value);
 }
 
 /// The smallest shape that all vectors of rank 2 in `values` broadcast to;
@@ -65,15 +65,13 @@ static bool isByOneNumber(arith::DivFOp division, Value divisor) {
 }
 
 /// A vector divided by a number.
-static Value emitProduct(OpBuilder &builder, Location loc,
-                         ValueRange operands) {
-  ImplicitLocOpBuilder b(loc, builder);
+static Value emitProduct(ImplicitLocOpBuilder &b, ValueRange operands) {
   auto [inverse, power] = emitReciprocal(b, operands[1]);
   ArrayRef<int64_t> shape = cast<VectorType>(operands[0].getType()).getShape();
   Value product = operands[0];
   for (Value factor : {inverse, power})
-    product = b.createOrFold<arith::MulFOp>(product,
-                                            broadcastTo(b, loc, factor, shape));
+    product =
+        b.createOrFold<arith::MulFOp>(product, broadcastTo(b, factor, shape));
   return product;
 }
 
@@ -81,7 +79,7 @@ static Value emitProduct(OpBuilder &builder, Location loc,
 using EmitOther =
     function_ref<FailureOr<Value>(Operation &op, IRMapping &values)>;
 
-static FailureOr<Value> vectorize(OpBuilder &b, Block &body,
+static FailureOr<Value> vectorize(ImplicitLocOpBuilder &b, Block &body,
                                   ValueRange arguments, EmitOther emitOther) {
   IRMapping values;
   values.map(body.getArguments(), arguments);
@@ -99,12 +97,12 @@ static FailureOr<Value> vectorize(OpBuilder &b, Block &body,
     }
     if (auto division = dyn_cast<arith::DivFOp>(op);
         division && !shape.empty() && isByOneNumber(division, operands[1])) {
-      values.map(division, emitProduct(b, op.getLoc(), operands));
+      values.map(division, emitProduct(b, operands));
       continue;
     }
     if (!shape.empty())
       for (Value &operand : operands)
-        operand = broadcastTo(b, op.getLoc(), operand, shape);
+        operand = broadcastTo(b, operand, shape);
     Operation *copy = b.clone(op, values);
     copy->setOperands(operands);
     if (!shape.empty())
@@ -116,7 +114,7 @@ static FailureOr<Value> vectorize(OpBuilder &b, Block &body,
   return values.lookupOrDefault(body.getTerminator()->getOperand(0));
 }
 
-FailureOr<Value> attn::vectorizeBody(OpBuilder &b, Block &body,
+FailureOr<Value> attn::vectorizeBody(ImplicitLocOpBuilder &b, Block &body,
                                      ValueRange arguments) {
   return vectorize(
       b, body, arguments, [](Operation &op, IRMapping &) -> FailureOr<Value> {
@@ -199,7 +197,7 @@ namespace {
 /// Emits reads of captured tensors.
 class TableReads {
 public:
-  TableReads(OpBuilder &builder, const PositionTile &tile,
+  TableReads(ImplicitLocOpBuilder &builder, const PositionTile &tile,
              const RegionDependence &dependence)
       : b(builder), tile(tile), dependence(dependence) {}
 
@@ -212,7 +210,6 @@ public:
 private:
   Value emitRectangle(tensor::ExtractOp load, const LoadDims &dims,
                       IRMapping &values) {
-    Location loc = load.getLoc();
     SmallVector<Value> begin;
     for (Value index : load.getIndices())
       begin.push_back(emitAtOrigin(index, values));
@@ -227,32 +224,30 @@ private:
         {dims.position ? tile.rows : 1, dims.key ? tile.keys : 1},
         type.getElementType());
     Value padding =
-        arith::ConstantOp::create(b, loc, b.getZeroAttr(type.getElementType()));
+        arith::ConstantOp::create(b, b.getZeroAttr(type.getElementType()));
     std::array inBounds = {!dims.position, !dims.key};
-    return vector::TransferReadOp::create(b, loc, vector,
+    return vector::TransferReadOp::create(b, vector,
                                           values.lookup(load.getTensor()),
                                           begin, padding, map, inBounds);
   }
 
   Value emitGather(tensor::ExtractOp load, IRMapping &values) {
-    Location loc = load.getLoc();
     Value table = values.lookup(load.getTensor());
     Value indices = values.lookup(load.getIndices().back());
     auto shape = cast<VectorType>(indices.getType()).getShape();
     SmallVector<Value> begin;
     for (Value index : load.getIndices().drop_back())
       begin.push_back(values.lookupOrDefault(index));
-    begin.push_back(arith::ConstantIndexOp::create(b, loc, 0));
+    begin.push_back(arith::ConstantIndexOp::create(b, 0));
     // Where no query or key is, an index may be outside.
     Value size = b.createOrFold<tensor::DimOp>(
-        loc, table, int64_t(load.getIndices().size()) - 1);
-    Value isInside =
-        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, indices,
-                              broadcastTo(b, loc, size, shape));
+        table, int64_t(load.getIndices().size()) - 1);
+    Value isInside = arith::CmpIOp::create(
+        b, arith::CmpIPredicate::ult, indices, broadcastTo(b, size, shape));
     auto type = VectorType::get(shape, load.getType());
-    Value none = arith::ConstantOp::create(b, loc, b.getZeroAttr(type));
-    return vector::GatherOp::create(b, loc, type, table, begin, indices,
-                                    isInside, none);
+    Value none = arith::ConstantOp::create(b, b.getZeroAttr(type));
+    return vector::GatherOp::create(b, type, table, begin, indices, isInside,
+                                    none);
   }
 
   /// What an index is at the first position and key.
@@ -273,23 +268,22 @@ private:
     return copy->getResult(0);
   }
 
-  OpBuilder &b;
+  ImplicitLocOpBuilder &b;
   const PositionTile &tile;
   const RegionDependence &dependence;
 };
 } // namespace
 
-FailureOr<Value> attn::vectorizeRegion(OpBuilder &b, Region &region,
+FailureOr<Value> attn::vectorizeRegion(ImplicitLocOpBuilder &b, Region &region,
                                        const PositionTile &tile, Value score,
                                        ValueRange captures) {
-  Location loc = region.getLoc();
   auto indices = [&](ArrayRef<int64_t> shape, Value first) -> Value {
     auto type = VectorType::get(shape, b.getIndexType());
     Value steps = vector::StepOp::create(
-        b, loc, VectorType::get(type.getNumElements(), b.getIndexType()));
-    return arith::AddIOp::create(
-        b, loc, vector::ShapeCastOp::create(b, loc, type, steps),
-        broadcastTo(b, loc, first, shape), arith::IntegerOverflowFlags::nsw);
+        b, VectorType::get(type.getNumElements(), b.getIndexType()));
+    return arith::AddIOp::create(b, vector::ShapeCastOp::create(b, type, steps),
+                                 broadcastTo(b, first, shape),
+                                 arith::IntegerOverflowFlags::nsw);
   };
   SmallVector<Value> arguments;
   if (score)

@@ -8,20 +8,20 @@
 #ifndef ATTN_GPU_ONLINETOVECTOR_REGIONTOVECTOR_H
 #define ATTN_GPU_ONLINETOVECTOR_REGIONTOVECTOR_H
 
-#include "mlir/IR/Builders.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace mlir::attn {
 
 /// A scalar, or a vector of which a dimension has size 1, as a vector of
 /// `shape`. A vector of rank 1 has one element for each row of a matrix.
-Value broadcastTo(OpBuilder &builder, Location loc, Value value,
+Value broadcastTo(ImplicitLocOpBuilder &b, Value value,
                   ArrayRef<int64_t> shape);
 
 /// Inlines a block of elementwise operations for vectors in place of its
 /// arguments, each of the smallest shape that its operands need. What scalars
 /// alone decide stays scalar. Returns what the terminator yields. Emits an
 /// error for an operation that is not elementwise.
-FailureOr<Value> vectorizeBody(OpBuilder &builder, Block &body,
+FailureOr<Value> vectorizeBody(ImplicitLocOpBuilder &b, Block &body,
                                ValueRange arguments);
 
 /// Where a score or mask region is evaluated: `rows` positions of queries and
@@ -41,7 +41,7 @@ bool isVectorizable(Region &region, bool isScore);
 
 /// Inlines a region for a tile where it is defined (A12). Positions are a
 /// column, keys a row; `score`, a vector of both, is null for a mask region.
-FailureOr<Value> vectorizeRegion(OpBuilder &builder, Region &region,
+FailureOr<Value> vectorizeRegion(ImplicitLocOpBuilder &b, Region &region,
                                  const PositionTile &tile, Value score,
                                  ValueRange captures);
 

@@ -8,9 +8,11 @@
 #ifndef ATTN_GPU_VECTORTOLANES_LANEVALUES_H
 #define ATTN_GPU_VECTORTOLANES_LANEVALUES_H
 
-#include "lib/GPU/VectorToLanes/LaneMemory.h"
+#include "lib/Plan/Plan.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace mlir::attn {
 
@@ -20,6 +22,34 @@ inline bool hasVectors(Operation *op) {
   return llvm::any_of(op->getOperands(), isVector) ||
          llvm::any_of(op->getResults(), isVector);
 }
+
+/// Which lane a thread is; see attn-distribute-to-lanes.
+struct LaneIndex {
+  Value thread;      ///< In the workgroup.
+  Value lane;        ///< In its warp.
+  Value firstRow;    ///< 16 * w + g
+  Value firstColumn; ///< 2 * t
+  Value isLeader;    ///< i1: t is 0
+};
+
+/// Workgroup memory of a launch, all of it dynamic.
+class WorkgroupMemory {
+public:
+  explicit WorkgroupMemory(gpu::LaunchOp launch) : launch(launch) {}
+
+  /// Emits, at the start of the launch, memory of its own for a buffer of a
+  /// static shape.
+  Value allocate(MemRefType type);
+
+  /// Gives the launch the size of what was allocated. Emits an error if it is
+  /// more than a workgroup may have.
+  LogicalResult setSize();
+
+private:
+  gpu::LaunchOp launch;
+  Value base;
+  int64_t size = 0; ///< Bytes.
+};
 
 /// Which elements of a vector a lane has; see attn-distribute-to-lanes.
 enum class Layout { Fragment, Rows, Columns };

@@ -8,9 +8,7 @@
 #include "lib/GPU/WorkgroupCopies/TileCopy.h"
 #include "dialect/Shared/IndexBuilder.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 
 #include <algorithm>
 #include <numeric>
@@ -84,17 +82,17 @@ public:
     Value width = b.index(neighbours);
     Value firstRow = b.div(thread, width);
     Value place = b.rem(thread, width);
-    auto loop = scf::ForOp::create(b, firstRow, b.index(type.getDimSize(0)),
-                                   b.index(numThreads / neighbours));
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
-    Value row = loop.getInductionVar();
-    Value exists = b.isLess(row, numRows);
-    auto branch = scf::IfOp::create(b, isAligned, /*withElseRegion=*/true);
-    b.setInsertionPointToStart(branch.thenBlock());
-    emitAsynchronous(row, exists, place, neighbours);
-    b.setInsertionPointToStart(branch.elseBlock());
-    emitPlain(row, exists, place, width);
+    b.loop(firstRow, type.getDimSize(0), numThreads / neighbours,
+           [&](Value row) {
+             Value exists = b.isLess(row, numRows);
+             auto branch =
+                 scf::IfOp::create(b, isAligned, /*withElseRegion=*/true);
+             OpBuilder::InsertionGuard guard(b);
+             b.setInsertionPointToStart(branch.thenBlock());
+             emitAsynchronous(row, exists, place, neighbours);
+             b.setInsertionPointToStart(branch.elseBlock());
+             emitPlain(row, exists, place, width);
+           });
   }
 
 private:
@@ -140,29 +138,18 @@ private:
 
   /// Element by element, since this is rare.
   void emitPlain(Value row, Value exists, Value place, Value neighbours) {
-    auto loop =
-        scf::ForOp::create(b, place, b.index(type.getDimSize(1)), neighbours);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
-    Value column = loop.getInductionVar();
-    if (!isWhole()) {
-      Value isInRow = b.isLess(column, numColumns);
-      exists = b.bitAnd(exists, isInRow);
-    }
-    auto read = scf::IfOp::create(
-        b, exists,
-        [&](OpBuilder &b, Location loc) {
-          Value element =
-              memref::LoadOp::create(b, loc, source, ValueRange{row, column});
-          scf::YieldOp::create(b, loc, element);
-        },
-        [&](OpBuilder &b, Location loc) {
-          Value zero = arith::ConstantOp::create(
-              b, loc, b.getZeroAttr(type.getElementType()));
-          scf::YieldOp::create(b, loc, zero);
-        });
-    memref::StoreOp::create(b, read.getResult(0), tile,
-                            ValueRange{row, column});
+    b.loop(place, type.getDimSize(1), neighbours, [&](Value column) {
+      Value isThere = exists;
+      if (!isWhole())
+        isThere = b.bitAnd(exists, b.isLess(column, numColumns));
+      Value element = b.choose(
+          isThere,
+          [&]() -> Value {
+            return memref::LoadOp::create(b, source, ValueRange{row, column});
+          },
+          [&] { return b.zero(type.getElementType()); });
+      memref::StoreOp::create(b, element, tile, ValueRange{row, column});
+    });
   }
 
   /// Whether rows of the source are those of the tile.

@@ -1,12 +1,12 @@
-//===- MemoryEffectModels.h - Effects of upstream's ops ---------*- C++ -*-===//
+//===- ExternalModels.h - What upstream's ops come without ------*- C++ -*-===//
 //
 // Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef ATTN_KERNEL_MEMORYEFFECTMODELS_H
-#define ATTN_KERNEL_MEMORYEFFECTMODELS_H
+#ifndef ATTN_KERNEL_EXTERNALMODELS_H
+#define ATTN_KERNEL_EXTERNALMODELS_H
 
 namespace mlir {
 class DialectRegistry;
@@ -19,7 +19,14 @@ namespace mlir::attn {
 /// have no effects. Upstream has them unknown, with which buffers can not be
 /// deallocated.
 void registerMemoryEffectModels(DialectRegistry &registry);
+/// Checks at run time for operations that come without: integer divisions and
+/// shifts, steps of loops, tensor operations whose sizes must agree, and the
+/// number of queries of a tile.
+void registerRuntimeVerificationModels(DialectRegistry &registry);
+/// Value bounds of upstream operations that come without: arithmetic of the
+/// index dialect, and tensors of computed sizes.
+void registerValueBoundsModels(DialectRegistry &registry);
 
 } // namespace mlir::attn
 
-#endif // ATTN_KERNEL_MEMORYEFFECTMODELS_H
+#endif // ATTN_KERNEL_EXTERNALMODELS_H
