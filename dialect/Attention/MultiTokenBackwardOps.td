@@ -112,7 +112,8 @@ def Attn_MultiTokenAttentionBackwardOp
     - (B3) The score is differentiated by rule G3.
     - (B4) A position that is hidden (T5) adds nothing to any gradient, whatever its
       query, key, value or gradient hold. A row whose scores are all hidden adds
-      nothing but, with a sink, its `log_sum_exp_gradient` to that of the sink. The
+      nothing but, with a sink, its `log_sum_exp_gradient` to that of the sink. A
+      row whose log-sum-exp is NaN or +inf gives what the formulas make of it. The
       gradient of a query of the past that no convolution reaches is 0.
     - (B5) Sums are accumulated in f32, for f64 in f64, and rounded once.
     - (B6) The result is the same, bit for bit, from call to call and for every
