@@ -53,7 +53,7 @@ LogicalResult AttnDialect::verifyOperationAttribute(Operation *op,
              << attribute.getValue();
   } else if (attribute.getName() == PlanAttr::kName) {
     if (!isa<AttentionBackwardOp, AttentionOp, OnlineAttentionOp, ProjectionOp,
-             MultiTokenAttentionOp>(op))
+             MultiTokenAttentionBackwardOp, MultiTokenAttentionOp>(op))
       return op->emitError("expected 'attn.plan' on attention or a projection");
     if (!isa<PlanAttr>(attribute.getValue()))
       return op->emitError("expected '#attn.plan<...>' as 'attn.plan', got ")

@@ -8,6 +8,7 @@
 #ifndef ATTN_DIALECT_ATTNOPS_H
 #define ATTN_DIALECT_ATTNOPS_H
 
+#include "dialect/Attention/MultiTokenStages.h"
 #include "dialect/AttnDialect.h"
 #include "dialect/Shared/SizeConstraint.h"
 

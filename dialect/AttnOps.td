@@ -14,6 +14,7 @@ include "dialect/AttnDialect.td"
 include "dialect/Cache/CacheOps.td"
 include "dialect/Layer/LayerOps.td"
 include "dialect/Layer/MultiHeadAttentionOp.td"
+include "dialect/Attention/MultiTokenBackwardOps.td"
 include "dialect/Attention/MultiTokenOps.td"
 include "dialect/Memory/MemoryOps.td"
 include "dialect/Online/OnlineOps.td"
@@ -288,6 +289,7 @@ def Attn_YieldOp : Attn_Op<"yield", [
     ParentOneOf<["::mlir::attn::AttentionBackwardOp",
                  "::mlir::attn::AttentionOp",
                  "::mlir::attn::MultiHeadAttentionOp",
+                 "::mlir::attn::MultiTokenAttentionBackwardOp",
                  "::mlir::attn::MultiTokenAttentionOp",
                  "::mlir::attn::OnlineAttentionOp",
                  "::mlir::attn::OnlineSoftmaxOp"]>]> {

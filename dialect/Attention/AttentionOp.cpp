@@ -15,6 +15,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/IRMapping.h"
 
 #include <cmath>
 
@@ -58,6 +59,14 @@ void MultiTokenAttentionOp::build(OpBuilder &builder, OperationState &state,
         /*bottom_right=*/false, /*dropout_rate=*/FloatAttr());
 }
 
+/// Gives the gradients of `attention` its regions.
+static void cloneRegions(Operation *attention, OperationState &state) {
+  for (auto [to, from] : llvm::zip(state.regions, attention->getRegions())) {
+    IRMapping mapping;
+    from.cloneInto(to.get(), mapping);
+  }
+}
+
 void AttentionBackwardOp::build(OpBuilder &builder, OperationState &state,
                                 AttentionOp attention, Value output,
                                 Value logSumExp, Value outputGradient,
@@ -75,10 +84,25 @@ void AttentionBackwardOp::build(OpBuilder &builder, OperationState &state,
         attention.getMaskCaptures(), attention.getStaticScaleAttr(),
         attention.getBottomRight(), attention.getDropoutRateAttr(), ofSink,
         ofCaptures);
-  for (auto [to, from] : llvm::zip(state.regions, attention->getRegions())) {
-    IRMapping mapping;
-    from.cloneInto(to.get(), mapping);
-  }
+  cloneRegions(attention, state);
+}
+
+void MultiTokenAttentionBackwardOp::build(
+    OpBuilder &builder, OperationState &state, MultiTokenAttentionOp attention,
+    Value outputGradient, Value logSumExpGradient, ValueRange outs, bool ofSink,
+    ArrayRef<int64_t> ofCaptures) {
+  SmallVector<Type> results;
+  inferResultTypes(outs, results); // B7
+  build(builder, state, results, attention.getQuery(), attention.getKey(),
+        attention.getValue(), outputGradient, logSumExpGradient, outs,
+        attention.getScale(), attention.getOffset(), attention.getSink(),
+        attention.getKernelBefore(), attention.getMixingBefore(),
+        attention.getKernelAfter(), attention.getMixingAfter(),
+        attention.getDropoutSeed(), attention.getDropoutCall(),
+        attention.getScoreCaptures(), attention.getMaskCaptures(),
+        attention.getStaticScaleAttr(), attention.getBottomRight(),
+        attention.getDropoutRateAttr(), ofSink, ofCaptures);
+  cloneRegions(attention, state);
 }
 
 FloatType AttentionOp::getAccumulationType(FloatType elementType) { // A2
@@ -98,17 +122,25 @@ OperandSize dim(OperandSize size, int64_t dimension) {
   return size;
 }
 
+/// Whether an op has gradients of the output and of the log-sum-exp in place of
+/// these.
+template <typename Op>
+constexpr bool areGradients = std::is_same_v<Op, MultiTokenAttentionBackwardOp>;
+
+template <typename Op> OperandSize getOutputSize(Op op) {
+  return {op.getOutput(), 0, areGradients<Op> ? "output_gradient" : "output"};
+}
+
 OperandSize getQuerySize(Value query) { return {query, 0, "query"}; }
 
-/// The sizes of query, key, value, output and log-sum-exp. The query length of
-/// the last two is that of `rows`; keys are of as many entries as queries, or
-/// of a number of their own.
+/// The sizes of query, key, value, output and log-sum-exp, or gradients of the
+/// last two. Their query length is that of `rows`; keys are of as many entries
+/// as queries, or of a number of their own.
 template <typename Op>
 SmallVector<SizeConstraint> getMainConstraints(Op op, OperandSize rows,
                                                bool hasOwnBatch) { // A1
   OperandSize query = getQuerySize(op.getQuery()), key{op.getKey(), 0, "key"},
-              value{op.getValue(), 0, "value"},
-              output{op.getOutput(), 0, "output"};
+              value{op.getValue(), 0, "value"}, output = getOutputSize(op);
   SmallVector<SizeConstraint> result;
   if (!hasOwnBatch)
     result.push_back({dim(key, 0), dim(query, 0), "batch size"});
@@ -124,7 +156,8 @@ SmallVector<SizeConstraint> getMainConstraints(Op op, OperandSize rows,
     result.push_back({dim(output, 2), dim(rows, 2), "query length"});
   result.push_back({dim(output, 3), dim(value, 3), "head size of value"});
   if (Value lse = op.getLogSumExp()) {
-    OperandSize logSumExp{lse, 0, "log-sum-exp"};
+    OperandSize logSumExp{
+        lse, 0, areGradients<Op> ? "log_sum_exp_gradient" : "log-sum-exp"};
     result.push_back({dim(logSumExp, 0), dim(query, 0), "batch size"});
     result.push_back(
         {dim(logSumExp, 1), dim(query, 1), "number of query heads"});
@@ -175,45 +208,74 @@ SmallVector<SizeConstraint> AttentionOp::getSizeConstraints() {
   return getConstraints(*this);
 }
 
+namespace {
+
+constexpr StringRef kQueryMeanings[] = {"batch size", "number of query heads",
+                                        "query length", "head size"};
+constexpr StringRef kKeyMeanings[] = {"batch size", "number of key/value heads",
+                                      "key/value length", "head size"};
+
+/// `of` has its first dimensions, each with its meaning, in common with `like`.
+void addConstraints(OperandSize of, OperandSize like,
+                    ArrayRef<StringRef> meanings,
+                    SmallVectorImpl<SizeConstraint> &result) {
+  for (auto [dimension, meaning] : llvm::enumerate(meanings))
+    result.push_back(
+        {dim(of, int64_t(dimension)), dim(like, int64_t(dimension)), meaning});
+}
+
+/// Those of the gradients of query, key and value.
+template <typename Op>
+void addGradientConstraints(Op op, SmallVectorImpl<SizeConstraint> &result) {
+  OperandRange gradients = op.getOuts();
+  addConstraints({gradients[0], 0, "gradient of 'query'"},
+                 getQuerySize(op.getQuery()), kQueryMeanings, result);
+  addConstraints({gradients[1], 0, "gradient of 'key'"},
+                 {op.getKey(), 0, "key"}, kKeyMeanings, result);
+  addConstraints({gradients[2], 0, "gradient of 'value'"},
+                 {op.getValue(), 0, "value"}, kKeyMeanings, result);
+}
+
+} // namespace
+
 SmallVector<SizeConstraint> AttentionBackwardOp::getSizeConstraints() {
   SmallVector<SizeConstraint> result = getConstraints(*this);
-  // `of` has these `dimensions`, each with its meaning, in common with `like`.
-  auto add = [&](OperandSize of, OperandSize like,
-                 ArrayRef<StringRef> meanings) {
-    for (auto [dimension, meaning] : llvm::enumerate(meanings))
-      result.push_back({dim(of, int64_t(dimension)),
-                        dim(like, int64_t(dimension)), meaning});
-  };
-  OperandSize query = getQuerySize(getQuery()), key{getKey(), 0, "key"},
-              value{getValue(), 0, "value"}, output{getOutput(), 0, "output"};
-  constexpr StringRef kQuery[] = {"batch size", "number of query heads",
-                                  "query length", "head size"};
-  constexpr StringRef kKey[] = {"batch size", "number of key/value heads",
-                                "key/value length", "head size"};
-  add({getOutputGradient(), 0, "output_gradient"}, output, kQuery);
+  addConstraints({getOutputGradient(), 0, "output_gradient"},
+                 {getOutput(), 0, "output"}, kQueryMeanings, result);
   if (getLogSumExpGradient())
-    add({getLogSumExpGradient(), 0, "log_sum_exp_gradient"}, query,
-        ArrayRef(kQuery).take_front(3));
-  add({getQueryGradient(), 0, "gradient of 'query'"}, query, kQuery);
-  add({getKeyGradient(), 0, "gradient of 'key'"}, key, kKey);
-  add({getValueGradient(), 0, "gradient of 'value'"}, value, kKey);
+    addConstraints({getLogSumExpGradient(), 0, "log_sum_exp_gradient"},
+                   getQuerySize(getQuery()),
+                   ArrayRef(kQueryMeanings).take_front(3), result);
+  addGradientConstraints(*this, result);
+  return result;
+}
+
+/// Of multi-token attention.
+template <typename Op>
+static SmallVector<SizeConstraint> getMultiTokenConstraints(Op op) {
+  OperandSize query = getQuerySize(op.getQuery()), output = getOutputSize(op);
+  SmallVector<SizeConstraint> result =
+      getMainConstraints(op, output, /*hasOwnBatch=*/false); // T2
+  if (op.getSink())                                          // A6
+    result.push_back(
+        {{op.getSink(), 0, "sink"}, dim(query, 1), "number of query heads"});
+  if (op.getOffset() && isa<ShapedType>(op.getOffset().getType())) // A5
+    result.push_back({{op.getOffset(), 0, "offset"}, query, "batch size"});
+  for (auto [kernel, name] : {std::pair(op.getKernelBefore(), "kernel_before"),
+                              std::pair(op.getKernelAfter(), "kernel_after")})
+    if (kernel) // T3
+      result.push_back(
+          {{kernel, 0, name}, dim(query, 1), "number of query heads"});
   return result;
 }
 
 SmallVector<SizeConstraint> MultiTokenAttentionOp::getSizeConstraints() {
-  OperandSize query = getQuerySize(getQuery()),
-              output{getOutput(), 0, "output"};
-  SmallVector<SizeConstraint> result =
-      getMainConstraints(*this, output, /*hasOwnBatch=*/false); // T2
-  if (getSink())                                                // A6
-    result.push_back(
-        {{getSink(), 0, "sink"}, dim(query, 1), "number of query heads"});
-  if (getOffset() && isa<ShapedType>(getOffset().getType())) // A5
-    result.push_back({{getOffset(), 0, "offset"}, query, "batch size"});
-  for (auto [kernel, name] : {std::pair(getKernelBefore(), "kernel_before"),
-                              std::pair(getKernelAfter(), "kernel_after")})
-    if (kernel) // T3
-      result.push_back(
-          {{kernel, 0, name}, dim(query, 1), "number of query heads"});
+  return getMultiTokenConstraints(*this);
+}
+
+SmallVector<SizeConstraint>
+MultiTokenAttentionBackwardOp::getSizeConstraints() {
+  SmallVector<SizeConstraint> result = getMultiTokenConstraints(*this);
+  addGradientConstraints(*this, result);
   return result;
 }

@@ -135,6 +135,10 @@ ParseResult parseDropout(OpAsmParser &parser, OperandSegment &dropout,
   return parser.parseRParen();
 }
 
+/// Whether an op's dropout may be that of a part of the heads.
+template <typename Op>
+constexpr bool canBePart = requires(Op op) { op.getDropoutLine(); };
+
 /// The clauses that all ops have, behind the op's own, and the attributes.
 template <typename Op>
 ParseResult parseClausesOf(OpAsmParser &parser, OperationState &state,
@@ -156,7 +160,7 @@ ParseResult parseClausesOf(OpAsmParser &parser, OperationState &state,
        {"dropout",
         [&] {
           return parseDropout(parser, operands.dropout, properties.dropout_rate,
-                              !std::is_same_v<Op, MultiTokenAttentionOp>);
+                              canBePart<Op>);
         }},
        scoreClause(parser, operands.score, operands.inputs),
        maskClause(parser, operands.mask)});
@@ -241,52 +245,85 @@ ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
                  parseRest<AttentionOp>(parser, state, operands));
 }
 
+/// `gradients(sink, number, ...)` (G2).
+template <typename Op>
+static Clause gradientsClause(OpAsmParser &parser, OperationState &state) {
+  auto &properties = state.getOrAddProperties<typename Op::Properties>();
+  properties.of_captures = parser.getBuilder().getDenseI64ArrayAttr({});
+  return {"gradients", [&]() -> ParseResult {
+            SmallVector<int64_t> captures;
+            auto parseOne = [&]() -> ParseResult {
+              if (!properties.of_sink && captures.empty() &&
+                  succeeded(parser.parseOptionalKeyword("sink"))) {
+                properties.of_sink = parser.getBuilder().getUnitAttr();
+                return success();
+              }
+              return parser.parseInteger(captures.emplace_back());
+            };
+            if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Paren,
+                                               parseOne))
+              return failure();
+            properties.of_captures =
+                parser.getBuilder().getDenseI64ArrayAttr(captures);
+            return success();
+          }};
+}
+
 ParseResult AttentionBackwardOp::parse(OpAsmParser &parser,
                                        OperationState &state) {
   CommonOperands operands;
-  auto &properties = state.getOrAddProperties<Properties>();
-  SmallVector<int64_t> captures;
-  auto parseGradients = [&]() -> ParseResult {
-    return parser.parseCommaSeparatedList(
-        AsmParser::Delimiter::Paren, [&]() -> ParseResult {
-          if (!properties.of_sink && captures.empty() &&
-              succeeded(parser.parseOptionalKeyword("sink"))) {
-            properties.of_sink = parser.getBuilder().getUnitAttr();
-            return success();
-          }
-          return parser.parseInteger(captures.emplace_back());
-        });
-  };
   if (parseMainOperands(parser, operands, 6,
                         "(query, key, value, output, log-sum-exp, output "
                         "gradient and, optionally, log-sum-exp gradient)",
                         /*orOneMore=*/true) ||
-      parseRest<AttentionBackwardOp>(parser, state, operands,
-                                     {{"gradients", parseGradients}}))
+      parseRest<AttentionBackwardOp>(
+          parser, state, operands,
+          {gradientsClause<AttentionBackwardOp>(parser, state)}))
     return failure();
-  properties.of_captures = parser.getBuilder().getDenseI64ArrayAttr(captures);
   return success();
+}
+
+/// The clauses and operands of multi-token attention.
+template <typename Op>
+static ParseResult parseMultiTokenRest(OpAsmParser &parser,
+                                       OperationState &state,
+                                       CommonOperands &operands,
+                                       SmallVector<Clause> clauses = {}) {
+  OperandSegment kernelBefore, mixingBefore, kernelAfter, mixingAfter;
+  clauses.append({operandClause(parser, "convolve_before", kernelBefore),
+                  operandClause(parser, "mix_before", mixingBefore),
+                  operandClause(parser, "convolve_after", kernelAfter),
+                  operandClause(parser, "mix_after", mixingAfter)});
+  if (parseClausesOf<Op>(parser, state, operands, clauses))
+    return failure();
+  OperandSegment seed = getOnly(operands.dropout, 0),
+                 call = getOnly(operands.dropout, 1);
+  return resolve<Op>(parser, state, operands,
+                     {&operands.outs, &operands.scale, &operands.offset,
+                      &operands.sink, &kernelBefore, &mixingBefore,
+                      &kernelAfter, &mixingAfter, &seed, &call,
+                      &operands.score.captures, &operands.mask.captures});
 }
 
 ParseResult MultiTokenAttentionOp::parse(OpAsmParser &parser,
                                          OperationState &state) {
   CommonOperands operands;
-  OperandSegment kernelBefore, mixingBefore, kernelAfter, mixingAfter;
-  if (parseMainOperands(parser, operands) ||
-      parseClausesOf<MultiTokenAttentionOp>(
+  return failure(
+      parseMainOperands(parser, operands) ||
+      parseMultiTokenRest<MultiTokenAttentionOp>(parser, state, operands));
+}
+
+ParseResult MultiTokenAttentionBackwardOp::parse(OpAsmParser &parser,
+                                                 OperationState &state) {
+  CommonOperands operands;
+  return failure(
+      parseMainOperands(parser, operands, 4,
+                        "(query, key, value, output gradient and, optionally, "
+                        "log-sum-exp gradient)",
+                        /*orOneMore=*/true) ||
+      parseMultiTokenRest<MultiTokenAttentionBackwardOp>(
           parser, state, operands,
-          {operandClause(parser, "convolve_before", kernelBefore),
-           operandClause(parser, "mix_before", mixingBefore),
-           operandClause(parser, "convolve_after", kernelAfter),
-           operandClause(parser, "mix_after", mixingAfter)}))
-    return failure();
-  OperandSegment seed = getOnly(operands.dropout, 0),
-                 call = getOnly(operands.dropout, 1);
-  return resolve<MultiTokenAttentionOp>(
-      parser, state, operands,
-      {&operands.outs, &operands.scale, &operands.offset, &operands.sink,
-       &kernelBefore, &mixingBefore, &kernelAfter, &mixingAfter, &seed, &call,
-       &operands.score.captures, &operands.mask.captures});
+          {gradientsClause<MultiTokenAttentionBackwardOp>(parser, state)}));
 }
 
 //===----------------------------------------------------------------------===//
@@ -336,6 +373,11 @@ static void printCommonOperands(OpAsmPrinter &printer, Op op) {
     if (op.getLogSumExpGradient())
       inputs.push_back(op.getLogSumExpGradient());
   }
+  if constexpr (std::is_same_v<Op, MultiTokenAttentionBackwardOp>) {
+    inputs.push_back(op.getOutputGradient());
+    if (op.getLogSumExpGradient())
+      inputs.push_back(op.getLogSumExpGradient());
+  }
   printOperandsClause(printer, "ins", inputs);
   printOperandsClause(printer, "outs", op.getOuts());
   printNumberClause(printer, "scale", op.getStaticScaleAttr());
@@ -355,7 +397,7 @@ template <typename Op> static void printRegions(OpAsmPrinter &printer, Op op) {
     printer << " dropout(";
     printer.printFloat(rate.getValue());
     printer << ", " << op.getDropoutSeed() << ", " << op.getDropoutCall();
-    if constexpr (!std::is_same_v<Op, MultiTokenAttentionOp>)
+    if constexpr (canBePart<Op>)
       if (Value line = op.getDropoutLine())
         printer << ", " << line;
     printer << ')';
@@ -383,30 +425,46 @@ void AttentionOp::print(OpAsmPrinter &printer) {
   printRegions(printer, *this);
 }
 
+template <typename Op>
+static void printGradients(OpAsmPrinter &printer, Op op) {
+  SmallVector<std::string> named;
+  if (op.getOfSink())
+    named.push_back("sink");
+  for (int64_t capture : op.getOfCaptures())
+    named.push_back(std::to_string(capture));
+  if (named.empty())
+    return;
+  printer << " gradients(";
+  llvm::interleaveComma(named, printer);
+  printer << ')';
+}
+
 void AttentionBackwardOp::print(OpAsmPrinter &printer) {
   printCommonOperands(printer, *this);
   printSequences(printer, *this);
-  SmallVector<std::string> named;
-  if (getOfSink())
-    named.push_back("sink");
-  for (int64_t capture : getOfCaptures())
-    named.push_back(std::to_string(capture));
-  if (!named.empty()) {
-    printer << " gradients(";
-    llvm::interleaveComma(named, printer);
-    printer << ')';
-  }
+  printGradients(printer, *this);
   printRegions(printer, *this);
+}
+
+template <typename Op> static void printStages(OpAsmPrinter &printer, Op op) {
+  for (auto [keyword, operand] :
+       {std::pair("convolve_before", op.getKernelBefore()),
+        std::pair("mix_before", op.getMixingBefore()),
+        std::pair("convolve_after", op.getKernelAfter()),
+        std::pair("mix_after", op.getMixingAfter())})
+    if (operand)
+      printOperandsClause(printer, keyword, operand);
 }
 
 void MultiTokenAttentionOp::print(OpAsmPrinter &printer) {
   printCommonOperands(printer, *this);
-  for (auto [keyword, operand] :
-       {std::pair("convolve_before", getKernelBefore()),
-        std::pair("mix_before", getMixingBefore()),
-        std::pair("convolve_after", getKernelAfter()),
-        std::pair("mix_after", getMixingAfter())})
-    if (operand)
-      printOperandsClause(printer, keyword, operand);
+  printStages(printer, *this);
+  printRegions(printer, *this);
+}
+
+void MultiTokenAttentionBackwardOp::print(OpAsmPrinter &printer) {
+  printCommonOperands(printer, *this);
+  printStages(printer, *this);
+  printGradients(printer, *this);
   printRegions(printer, *this);
 }

@@ -114,6 +114,30 @@ void checkOperands(OpBuilder &builder, Location loc, Op op,
                     "key/value length", describe);
 }
 
+/// Of multi-token attention; `output` is the name of what has the output's
+/// rows.
+template <typename Op>
+void checkMultiTokenOperands(OpBuilder &builder, Location loc, Op op,
+                             StringRef output, DescribeCheck describe) {
+  OpBuilder::InsertionGuard guard(builder);
+  moveBeforeWrites(builder, op);
+  checkCommonOperands(builder, loc, op, describe);
+  if (op.getQueryType().getDimSize(2) ==
+          cast<ShapedType>(op.getOutput().getType()).getDimSize(2) &&
+      !op.getQueryType().isDynamicDim(2))
+    return;
+  Value rows = createFirstDim(builder, loc, op.getOutput(), 2); // T2
+  Value queries = createFirstDim(builder, loc, op.getQuery(), 2);
+  assertWithNumbers(
+      builder, loc,
+      createCompare(builder, loc, arith::CmpIPredicate::sle, rows, queries),
+      describe(op, ("operand '" + output +
+                    "': dimension 2 (output length) is more than the query "
+                    "length")
+                       .str()),
+      "{0}, of at most {1}", {rows, queries});
+}
+
 } // namespace
 
 void AttentionOp::generateRuntimeVerification(
@@ -131,19 +155,12 @@ void AttentionBackwardOp::generateRuntimeVerification(
 void MultiTokenAttentionOp::generateRuntimeVerification(
     OpBuilder &builder, Location loc,
     function_ref<std::string(Operation *, StringRef)> generateErrorMessage) {
-  OpBuilder::InsertionGuard guard(builder);
-  moveBeforeWrites(builder, *this);
-  checkCommonOperands(builder, loc, *this, generateErrorMessage);
-  if (getQueryType().getDimSize(2) ==
-          cast<ShapedType>(getOutput().getType()).getDimSize(2) &&
-      !getQueryType().isDynamicDim(2))
-    return;
-  Value rows = createFirstDim(builder, loc, getOutput(), 2); // T2
-  Value queries = createFirstDim(builder, loc, getQuery(), 2);
-  assertWithNumbers(
-      builder, loc,
-      createCompare(builder, loc, arith::CmpIPredicate::sle, rows, queries),
-      generateErrorMessage(*this, "operand 'output': dimension 2 (output "
-                                  "length) is more than the query length"),
-      "{0}, of at most {1}", {rows, queries});
+  checkMultiTokenOperands(builder, loc, *this, "output", generateErrorMessage);
+}
+
+void MultiTokenAttentionBackwardOp::generateRuntimeVerification(
+    OpBuilder &builder, Location loc,
+    function_ref<std::string(Operation *, StringRef)> generateErrorMessage) {
+  checkMultiTokenOperands(builder, loc, *this, "output_gradient",
+                          generateErrorMessage);
 }

@@ -64,7 +64,12 @@ template <typename Op> FloatType getRowType(Op op) {
 /// `rows` is the name of the output's length.
 template <typename Op>
 LogicalResult verifyMainOperands(Op op, StringRef rows) { // A1, A2, A3
-  constexpr bool hasOuts = !std::is_same_v<Op, AttentionBackwardOp>;
+  constexpr bool areGradients =
+      std::is_same_v<Op, MultiTokenAttentionBackwardOp>;
+  constexpr bool hasOuts =
+      !std::is_same_v<Op, AttentionBackwardOp> && !areGradients;
+  StringRef outputName = areGradients ? "output_gradient" : "output",
+            lseName = areGradients ? "log_sum_exp_gradient" : "log-sum-exp";
   Type elementType;
   if (ShapedType query = getPlainShapedType(op.getQuery().getType()))
     elementType = query.getElementType();
@@ -82,11 +87,11 @@ LogicalResult verifyMainOperands(Op op, StringRef rows) { // A1, A2, A3
     return op.emitOpError() << "expected 1 or 2 operands 'outs' (output and "
                                "log-sum-exp), got "
                             << op.getOuts().size();
-  if (failed(verifyShaped(op, op.getOutput(), "output", {"B", "Hq", rows, "Dv"},
-                          elementType)))
+  if (failed(verifyShaped(op, op.getOutput(), outputName,
+                          {"B", "Hq", rows, "Dv"}, elementType)))
     return failure();
   if (Value lse = op.getLogSumExp())
-    if (failed(verifyShaped(op, lse, "log-sum-exp", {"B", "Hq", rows},
+    if (failed(verifyShaped(op, lse, lseName, {"B", "Hq", rows},
                             op.getAccumulationType())))
       return failure();
 
@@ -99,12 +104,12 @@ LogicalResult verifyMainOperands(Op op, StringRef rows) { // A1, A2, A3
       failed(verifyHeadSize(op, key, "key")) ||
       failed(verifyStaticSize(op, value, "value", 1, "key/value heads")) ||
       failed(verifyHeadSize(op, value, "value")) ||
-      failed(verifyStaticSize(op, output, "output", 1, "query heads")) ||
-      failed(verifyHeadSize(op, output, "output")))
+      failed(verifyStaticSize(op, output, outputName, 1, "query heads")) ||
+      failed(verifyHeadSize(op, output, outputName)))
     return failure();
   if (Value lse = op.getLogSumExp())
-    if (failed(verifyStaticSize(op, cast<ShapedType>(lse.getType()),
-                                "log-sum-exp", 1, "query heads")))
+    if (failed(verifyStaticSize(op, cast<ShapedType>(lse.getType()), lseName, 1,
+                                "query heads")))
       return failure();
   if (query.getDimSize(1) % key.getDimSize(1) != 0) // A3
     return op.emitOpError()
@@ -172,7 +177,7 @@ template <typename Op> LogicalResult verifyDropout(Op op) { // A8
   if (any && !all)
     return op.emitOpError(
         "expected 'dropout_rate', 'dropout_seed' and 'dropout_call' together");
-  if constexpr (!std::is_same_v<Op, MultiTokenAttentionOp>)
+  if constexpr (requires { op.getDropoutLine(); })
     if (op.getDropoutLine() && !any)
       return op.emitOpError("expected 'dropout_line' only beside "
                             "'dropout_rate', got it alone");
@@ -181,9 +186,8 @@ template <typename Op> LogicalResult verifyDropout(Op op) { // A8
 }
 
 /// T3: the stages on one side of the softmax; `side` is "before" or "after".
-LogicalResult verifyStages(MultiTokenAttentionOp op,
-                           MultiTokenAttentionOp::Stages stages,
-                           StringRef side) {
+template <typename Op>
+LogicalResult verifyStages(Op op, MultiTokenStages stages, StringRef side) {
   int64_t heads = op.getNumQueryHeads();
   auto verifyOperand = [&](Value operand, StringRef name,
                            ArrayRef<StringRef> dims) -> LogicalResult {
@@ -260,25 +264,26 @@ template <typename Op> LogicalResult verifyClauses(Op op) {
 }
 
 /// G2: a gradient has the type of what it is of; a float's is of rank 0.
-LogicalResult verifyGradient(AttentionBackwardOp op, Value gradient, Value of,
+LogicalResult verifyGradient(Operation *op, Value gradient, Value of,
                              StringRef name) {
   ShapedType type = getPlainShapedType(gradient.getType());
   Type element = getElementTypeOrSelf(of.getType());
   if (!isa<FloatType>(element))
-    return op.emitOpError() << "expected a float, or floats, as '" << name
-                            << "', which has a gradient, got " << of.getType();
+    return op->emitOpError() << "expected a float, or floats, as '" << name
+                             << "', which has a gradient, got " << of.getType();
   ArrayRef<int64_t> shape;
   if (auto shaped = dyn_cast<ShapedType>(of.getType()))
     shape = shaped.getShape();
   if (!type || type.getElementType() != element ||
       failed(verifyCompatibleShape(type.getShape(), shape)))
-    return op.emitOpError() << "gradient of '" << name
-                            << "': expected the shape and elements of "
-                            << of.getType() << ", got " << gradient.getType();
+    return op->emitOpError() << "gradient of '" << name
+                             << "': expected the shape and elements of "
+                             << of.getType() << ", got " << gradient.getType();
   return success();
 }
 
-LogicalResult verifyGradients(AttentionBackwardOp op) { // G2
+/// What is named in `gradients`.
+template <typename Op> LogicalResult verifyNamedGradients(Op op) { // G2
   ArrayRef<int64_t> captures = op.getOfCaptures();
   if (op.getOfSink() && !op.getSink())
     return op.emitOpError("expected a 'sink', whose gradient is asked for");
@@ -292,6 +297,13 @@ LogicalResult verifyGradients(AttentionBackwardOp op) { // G2
       return op.emitOpError(
           "expected the captures in 'gradients' in ascending order");
   }
+  return success();
+}
+
+LogicalResult verifyGradients(AttentionBackwardOp op) { // G2
+  if (failed(verifyNamedGradients(op)))
+    return failure();
+  ArrayRef<int64_t> captures = op.getOfCaptures();
   size_t expected = 3 + size_t(op.getOfSink()) + captures.size();
   if (op.getOuts().size() != expected)
     return op.emitOpError() << "expected " << expected
@@ -349,29 +361,59 @@ LogicalResult AttentionBackwardOp::verifyRegions() {
                             getMaskCaptures(), getAccumulationType());
 }
 
+/// What multi-token attention has beside its main operands; `output` is the
+/// name of the operand of the output's type.
+template <typename Op>
+static LogicalResult verifyMultiTokenClauses(Op op, StringRef output) {
+  if (failed(verifyScale(op)) || failed(verifyFirstPosition(op, "B")))
+    return failure();
+  if (Value sink = op.getSink()) // T1
+    if (failed(verifyShaped(op, sink, "sink", {"Hq"}, nullptr)) ||
+        failed(verifyNoWiderThanSums(op, sink, "sink", getRowType(op))))
+      return failure();
+  if (failed(verifyDropout(op)) ||
+      failed(verifyStages(op, op.getStagesBefore(), "before")) ||
+      failed(verifyStages(op, op.getStagesAfter(), "after")) ||
+      failed(verifySizes(op, op.getSizeConstraints())))
+    return failure();
+  int64_t queries = op.getQueryType().getDimSize(2); // T2
+  int64_t rows = cast<ShapedType>(op.getOutput().getType()).getDimSize(2);
+  if (!ShapedType::isDynamic(queries) && rows > queries)
+    return op.emitOpError()
+           << "operand '" << output << "': dimension 2 (output length) is "
+           << rows << ", expected at most " << queries << ", the query length";
+  return success();
+}
+
 LogicalResult MultiTokenAttentionOp::verify() {
   if (failed(verifySegments(*this, getProperties().operandSegmentSizes,
                             {"query", "key", "value"})) ||
       failed(verifyMainOperands(*this, "So")) || failed(verifyOneKind(*this)))
     return failure();
-  if (failed(verifyScale(*this)) || failed(verifyFirstPosition(*this, "B")))
+  return verifyMultiTokenClauses(*this, "output");
+}
+
+LogicalResult MultiTokenAttentionBackwardOp::verify() {
+  if (failed(verifySegments(*this, getProperties().operandSegmentSizes,
+                            {"query", "key", "value", "output_gradient"})) ||
+      failed(verifyMainOperands(*this, "So")) || failed(verifyOneKind(*this)) ||
+      failed(verifyNamedGradients(*this)))
     return failure();
-  if (Value sink = getSink()) // T1
-    if (failed(verifyShaped(*this, sink, "sink", {"Hq"}, nullptr)) ||
-        failed(verifyNoWiderThanSums(*this, sink, "sink", getRowType(*this))))
+  SmallVector<std::pair<Value, std::string>> of = getDifferentiated(); // B2
+  if (getOuts().size() != of.size())
+    return emitOpError() << "expected " << of.size()
+                         << " operands 'outs' (gradients of query, key, value, "
+                            "the stages and what 'gradients' names), got "
+                         << getOuts().size();
+  for (auto [gradient, pair] : llvm::zip_equal(getOuts(), of))
+    if (failed(verifyGradient(*this, gradient, pair.first, pair.second)))
       return failure();
-  if (failed(verifyDropout(*this)) ||
-      failed(verifyStages(*this, getStagesBefore(), "before")) ||
-      failed(verifyStages(*this, getStagesAfter(), "after")) ||
-      failed(verifySizes(*this, getSizeConstraints())))
-    return failure();
-  int64_t queries = getQueryType().getDimSize(2); // T2
-  int64_t rows = cast<ShapedType>(getOutput().getType()).getDimSize(2);
-  if (!ShapedType::isDynamic(queries) && rows > queries)
-    return emitOpError() << "operand 'output': dimension 2 (output length) is "
-                         << rows << ", expected at most " << queries
-                         << ", the query length";
-  return success();
+  return verifyMultiTokenClauses(*this, "output_gradient");
+}
+
+LogicalResult MultiTokenAttentionBackwardOp::verifyRegions() {
+  return verifyScoreAndMask(*this, getScore(), getScoreCaptures(), getMask(),
+                            getMaskCaptures(), getAccumulationType());
 }
 
 LogicalResult MultiTokenAttentionOp::verifyRegions() {

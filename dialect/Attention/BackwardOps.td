@@ -99,7 +99,9 @@ def Attn_AttentionBackwardOp : Attn_Op<"attention_backward", [
       gradient, whatever its query, key, value or gradient hold. A row whose
       log-sum-exp is -inf, or that belongs to no sequence (A7), adds nothing, and
       the gradient of its query is 0. So is that of keys and values that no
-      query sees.
+      query sees. A row whose log-sum-exp is NaN or +inf (A16) gives what the
+      formulas make of it: NaN to its query and to all keys that it sees, where its
+      output is NaN.
     - (G5) Sums are accumulated in f32, for f64 in f64, and rounded once.
     - (G6) The result is the same, bit for bit, from call to call and for every
       number of threads.

@@ -143,17 +143,7 @@ def Attn_MultiTokenAttentionOp : Attn_Op<"multi_token_attention", [
   ];
 
   let extraClassDeclaration = attentionDeclaration # [{
-    /// The stages on one side of the softmax: a kernel `(Hq, [ch,] cq, ck)` and
-    /// the weights of mixing `(Hq / ch, ch, ch)`, each null if absent.
-    struct Stages {
-      Value kernel, mixing;
-      /// `cq - 1`, 0 without a kernel.
-      int64_t getQueryHalo();
-      /// `(ck - 1) / 2`, 0 without a kernel.
-      int64_t getKeyHalo();
-      /// Heads whose scores are summed, 1 if every head stands alone.
-      int64_t getNumMixedHeads();
-    };
+    using Stages = MultiTokenStages;
     Stages getStagesBefore() { return {getKernelBefore(), getMixingBefore()}; }
     Stages getStagesAfter() { return {getKernelAfter(), getMixingAfter()}; }
     /// How many rows of the query before its own a row of the output depends on,

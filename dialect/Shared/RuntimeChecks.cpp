@@ -128,6 +128,12 @@ void attn::moveBeforeWrites(OpBuilder &builder, MultiTokenAttentionOp op) {
   moveBeforeWritesOf(builder, op, {});
 }
 
+void attn::moveBeforeWrites(OpBuilder &builder,
+                            MultiTokenAttentionBackwardOp op) {
+  moveBeforeWritesOf(builder, op, {},
+                     {op.getOutputGradient(), op.getLogSumExpGradient()});
+}
+
 Value attn::createDim(OpBuilder &builder, Location loc, Value shaped,
                       int64_t dim) {
   if (isa<MemRefType>(shaped.getType()))

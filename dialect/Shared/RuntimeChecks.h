@@ -55,6 +55,7 @@ void moveBeforeWrites(OpBuilder &builder, ArrayRef<Value> values,
 void moveBeforeWrites(OpBuilder &builder, AttentionOp op);
 void moveBeforeWrites(OpBuilder &builder, AttentionBackwardOp op);
 void moveBeforeWrites(OpBuilder &builder, MultiTokenAttentionOp op);
+void moveBeforeWrites(OpBuilder &builder, MultiTokenAttentionBackwardOp op);
 
 Value createDim(OpBuilder &builder, Location loc, Value shaped, int64_t dim);
 Value createLoad(OpBuilder &builder, Location loc, Value shaped,

@@ -73,40 +73,96 @@ static Value emitLogSumExp(GradientBuilder &b, AttentionOp &op) {
   return attention.getResult(1);
 }
 
-static LogicalResult emitOf(GradientBuilder &b, AttentionOp op,
-                            OpGradients &gradients) {
-  if (gradients.wants(op.getScale()))
-    return refuse(op, "the operand 'scale'; a factor that the score captures "
-                      "has one");
-  SmallVector<Value> of = {op.getQuery(), op.getKey(), op.getValue()}, outs;
-  bool ofSink = gradients.wants(op.getSink());
-  if (ofSink)
-    of.push_back(op.getSink());
+static LogicalResult refuseScale(Operation *op) {
+  return refuse(op, "the operand 'scale'; a factor that the score captures "
+                    "has one");
+}
+
+namespace {
+/// What is named in the gradients of an attention.
+struct NamedOperands {
+  template <typename Op> NamedOperands(Op op, OpGradients &gradients) {
+    ofSink = gradients.wants(op.getSink());
+    if (ofSink)
+      values.push_back(op.getSink());
+    for (auto [number, capture] : llvm::enumerate(op.getScoreCaptures()))
+      if (gradients.wants(capture)) {
+        captures.push_back(int64_t(number));
+        values.push_back(capture);
+      }
+  }
+
+  bool ofSink;
   SmallVector<int64_t> captures;
-  for (auto [number, capture] : llvm::enumerate(op.getScoreCaptures()))
-    if (gradients.wants(capture)) {
-      captures.push_back(int64_t(number));
-      of.push_back(capture);
-    }
+  SmallVector<Value> values;
+};
+} // namespace
+
+/// Where the gradients of these operands go.
+static SmallVector<Value> emitDestinations(GradientBuilder &b,
+                                           ArrayRef<Value> of) {
+  SmallVector<Value> outs;
   for (Value value : of)
     outs.push_back(
         isa<ShapedType>(value.getType())
             ? b.emptyLike(value)
             : tensor::EmptyOp::create(b, ArrayRef<int64_t>{}, value.getType()));
-  Value ofOutput = gradients.getOfResult(0),
-        ofLogSumExp =
-            op->getNumResults() > 1 ? gradients.getOfResult(1) : Value();
-  Value logSumExp = emitLogSumExp(b, op);
-  if (!ofOutput)
-    ofOutput = b.fill(b.emptyLike(op.getResult(0)), 0.0);
-  auto backward =
-      AttentionBackwardOp::create(b, op, op.getResult(0), logSumExp, ofOutput,
-                                  ofLogSumExp, outs, ofSink, captures);
-  for (auto [value, gradient] : llvm::zip(of, backward.getResults()))
+  return outs;
+}
+
+static void setAll(GradientBuilder &b, ArrayRef<Value> of, ValueRange results,
+                   OpGradients &gradients) {
+  for (auto [value, gradient] : llvm::zip_equal(of, results))
     gradients.set(value,
                   isa<ShapedType>(value.getType())
                       ? Value(gradient)
                       : tensor::ExtractOp::create(b, gradient, ValueRange()));
+}
+
+/// The gradient of the output, and that of the log-sum-exp if there is one.
+static std::pair<Value, Value> emitOfResults(GradientBuilder &b, Operation *op,
+                                             OpGradients &gradients) {
+  Value ofOutput = gradients.getOfResult(0),
+        ofLogSumExp =
+            op->getNumResults() > 1 ? gradients.getOfResult(1) : Value();
+  if (!ofOutput)
+    ofOutput = b.fill(b.emptyLike(op->getResult(0)), 0.0);
+  return {ofOutput, ofLogSumExp};
+}
+
+static LogicalResult emitOf(GradientBuilder &b, AttentionOp op,
+                            OpGradients &gradients) {
+  if (gradients.wants(op.getScale()))
+    return refuseScale(op);
+  SmallVector<Value> of = {op.getQuery(), op.getKey(), op.getValue()};
+  NamedOperands named(op, gradients);
+  llvm::append_range(of, named.values);
+  SmallVector<Value> outs = emitDestinations(b, of);
+  auto [ofOutput, ofLogSumExp] = emitOfResults(b, op, gradients);
+  Value logSumExp = emitLogSumExp(b, op);
+  auto backward = AttentionBackwardOp::create(b, op, op.getResult(0), logSumExp,
+                                              ofOutput, ofLogSumExp, outs,
+                                              named.ofSink, named.captures);
+  setAll(b, of, backward.getResults(), gradients);
+  return success();
+}
+
+static LogicalResult emitOf(GradientBuilder &b, MultiTokenAttentionOp op,
+                            OpGradients &gradients) {
+  if (gradients.wants(op.getScale()))
+    return refuseScale(op);
+  SmallVector<Value> of = {op.getQuery(), op.getKey(), op.getValue()};
+  for (Value stage : {op.getKernelBefore(), op.getMixingBefore(),
+                      op.getKernelAfter(), op.getMixingAfter()})
+    if (stage)
+      of.push_back(stage);
+  NamedOperands named(op, gradients);
+  llvm::append_range(of, named.values);
+  SmallVector<Value> outs = emitDestinations(b, of);
+  auto [ofOutput, ofLogSumExp] = emitOfResults(b, op, gradients);
+  auto backward = MultiTokenAttentionBackwardOp::create(
+      b, op, ofOutput, ofLogSumExp, outs, named.ofSink, named.captures);
+  setAll(b, of, backward.getResults(), gradients);
   return success();
 }
 
@@ -381,13 +437,52 @@ static LogicalResult emitOf(GradientBuilder &b, ProjectionOp op,
 // Ordinary operations on tensors
 //===----------------------------------------------------------------------===//
 
+/// Of either factor: the products of the gradient with the other one, summed
+/// over the loops that the factor does not have. What the sums begin with has
+/// their gradient.
+static LogicalResult emitOfContraction(GradientBuilder &b, linalg::LinalgOp op,
+                                       OpGradients &gradients) {
+  Value gradient = gradients.getOfResult(0);
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  for (unsigned own : {0u, 1u}) {
+    OpOperand &operand = *op.getDpsInputOperand(own);
+    if (!gradients.wants(operand))
+      continue;
+    Value factor = operand.get(), other = op.getDpsInputOperand(1 - own)->get();
+    FloatType element = b.elementOf(factor),
+              type = AttentionOp::getAccumulationType(element);
+    Value sums = b.fill(b.emptyLike(factor, type), 0.0);
+    sums = b.generic({gradient, other}, sums,
+                     {maps[2], maps[1 - own], maps[own]}, [&](ValueRange args) {
+                       Value product = b.mulF(b.convert(args[0], type),
+                                              b.convert(args[1], type));
+                       return b.addF(args[2], product);
+                     });
+    gradients.set(factor, b.convertAll(sums, element));
+  }
+  if (OpOperand &init = *op.getDpsInitOperand(0); gradients.wants(init))
+    gradients.set(init.get(), gradient);
+  return success();
+}
+
+/// One that has a name.
+template <typename Op>
+  requires llvm::is_one_of<Op, linalg::BatchMatmulOp, linalg::BatchMatvecOp,
+                           linalg::MatmulOp, linalg::MatvecOp,
+                           linalg::VecmatOp>::value
+static LogicalResult emitOf(GradientBuilder &b, Op op, OpGradients &gradients) {
+  return emitOfContraction(b, op, gradients);
+}
+
 /// Each operand of an elementwise operation: the sum, over the loops that the
 /// operand is the same in, of the gradient times the derivative of the body.
 static LogicalResult emitOf(GradientBuilder &b, linalg::GenericOp op,
                             OpGradients &gradients) {
+  if (op.getNumReductionLoops() > 0 && linalg::isaContractionOpInterface(op))
+    return emitOfContraction(b, op, gradients);
   if (op.getNumDpsInits() != 1 || op.getNumReductionLoops() != 0 ||
       op.payloadUsesValueFromOperand(op.getDpsInitOperand(0)))
-    return refuse(op, "it is not elementwise");
+    return refuse(op, "it is neither elementwise nor a contraction");
   Value gradient = gradients.getOfResult(0);
   AffineMap ofResult = op.getIndexingMapsArray().back();
   for (OpOperand *operand : op.getDpsInputOperands()) {
@@ -473,8 +568,10 @@ LogicalResult attn::emitGradients(OpBuilder &builder, Operation *op,
                                   OpGradients &gradients) {
   GradientBuilder b(op->getLoc(), builder);
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case<AttentionOp, DropoutOp, HeadNormOp, ProjectionOp, RopeOp,
-            linalg::GenericOp, linalg::TransposeOp, tensor::CastOp,
+      .Case<AttentionOp, DropoutOp, HeadNormOp, MultiTokenAttentionOp,
+            ProjectionOp, RopeOp, linalg::BatchMatmulOp, linalg::BatchMatvecOp,
+            linalg::GenericOp, linalg::MatmulOp, linalg::MatvecOp,
+            linalg::TransposeOp, linalg::VecmatOp, tensor::CastOp,
             tensor::CollapseShapeOp, tensor::ExpandShapeOp,
             tensor::ExtractSliceOp>(
           [&](auto known) { return emitOf(b, known, gradients); })

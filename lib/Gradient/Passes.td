@@ -28,9 +28,9 @@ def Gradient : Pass<"attn-gradient", "::mlir::ModuleOp"> {
     between both, and not computed again, where that is enough: of an attention
     that gives its output and its log-sum-exp, nothing is.
 
-    The body is a line of `attn.attention`, `attn.rope`, `attn.projection`,
-    `attn.head_norm`, `attn.dropout`, elementwise operations, transpositions, slices and
-    reshapes; an `attn.multi_head_attention` is what it decomposes into. What lies
+    The body is a line of `attn.attention`, `attn.multi_token_attention`, `attn.rope`,
+    `attn.projection`, `attn.head_norm`, `attn.dropout`, contractions, elementwise
+    operations, transpositions, slices and reshapes; an `attn.multi_head_attention` is what it decomposes into. What lies
     between an argument and a result and has no gradient is an error with its name
     and place. Functions that are not differentiable at a point have the
     derivatives of rule G3 there.

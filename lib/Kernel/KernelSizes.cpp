@@ -279,7 +279,8 @@ FailureOr<KernelSizes> attn::computeKernelSizes(func::FuncOp entry) {
     llvm::TypeSwitch<Operation *>(&op)
         .Case<cf::AssertOp, AttentionBackwardOp, AttentionOp, CacheAppendOp,
               CacheReadOp, DropoutOp, HeadNormOp, MergeOp,
-              MultiTokenAttentionOp, ProjectionOp, RopeOp, linalg::LinalgOp>(
+              MultiTokenAttentionBackwardOp, MultiTokenAttentionOp,
+              ProjectionOp, RopeOp, linalg::LinalgOp>(
             [&](auto op) { collector.visit(op); });
   return result;
 }

@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/MultiToken/Passes.h"
-#include "lib/MultiToken/StripLowering.h"
+#include "lib/MultiToken/StripBackward.h"
 #include "lib/Plan/Plan.h"
+#include "lib/Regions/RegionDerivative.h"
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -24,16 +25,19 @@ namespace mlir::attn {
 using namespace mlir;
 using namespace mlir::attn;
 
-StripLowering::StripLowering(MultiTokenAttentionOp op, OpBuilder &builder,
-                             int64_t mostRows)
+StripLowering::StripLowering(MultiTokenAttentionOp op, OpBuilder &builder)
     : PositionCode(builder, op), op(op), before(op.getStagesBefore()),
       after(op.getStagesAfter()), f32(builder.getF32Type()),
       heads(std::lcm(before.getNumMixedHeads(), after.getNumMixedHeads())),
-      halo(op.getHalo()) {
+      halo(op.getHalo()) {}
+
+StripLowering::StripLowering(MultiTokenAttentionOp op, OpBuilder &builder,
+                             int64_t mostRows)
+    : StripLowering(op, builder) {
   chooseTile(mostRows);
 }
 
-SmallVector<Value> StripLowering::emit() {
+void StripLowering::prepare() {
   zero = index(0);
   scale = emitScale();
   for (Value *operand :
@@ -42,7 +46,11 @@ SmallVector<Value> StripLowering::emit() {
       *operand = convertElements(*operand, f32);
   numKeys = dim(op.getKey(), 2);
   numQueries = dim(op.getQuery(), 2);
-  keyBlocks = emitKeyBlocks();
+  keyBlocks = emitKeyBlocks(op.getKey());
+}
+
+SmallVector<Value> StripLowering::emit() {
+  prepare();
   Value numRows = dim(op.getOutput(), 2);
   Value past = subtract(numQueries, numRows); // T2
   SmallVector<OpFoldResult> lower = fold({0, 0, 0}),
@@ -86,15 +94,15 @@ SmallVector<Value> StripLowering::emit() {
   return loop.getResults();
 }
 
-Value StripLowering::emitKeyBlocks() {
-  auto type = cast<RankedTensorType>(op.getKey().getType());
+Value StripLowering::emitKeyBlocks(Value keys) {
+  auto type = cast<RankedTensorType>(keys.getType());
   int64_t size = type.getDimSize(3);
   // Block n has the keys from n * kKeys on, or `shift` before.
   int64_t shift = leadBlocks * kKeys - lead;
   Value numBlocks = add(
       arith::CeilDivUIOp::create(b, loc, numKeys, index(kKeys)), leadBlocks);
   SmallVector<OpFoldResult> sizes =
-      fold({dim(op.getKey(), 0), type.getDimSize(1), numBlocks, size, kKeys});
+      fold({dim(keys, 0), type.getDimSize(1), numBlocks, size, kKeys});
   auto forall = scf::ForallOp::create(b, loc, ArrayRef(sizes).take_front(2),
                                       empty(sizes, f32),
                                       /*mapping=*/std::nullopt);
@@ -121,13 +129,12 @@ Value StripLowering::emitKeyBlocks() {
         compare(arith::CmpIPredicate::eq, count, index(kKeys)),
         [&] {
           Value rows =
-              slice(op.getKey(),
-                    {{ivs[0], ivs[1], first, 0}, {1, 1, kKeys, size}}, 2);
+              slice(keys, {{ivs[0], ivs[1], first, 0}, {1, 1, kKeys, size}}, 2);
           return emitTransposed(convertElements(rows, f32));
         },
         [&] {
           Value rows = convertElements(
-              extractRows(op.getKey(), ivs[0], ivs[1], first, count), f32);
+              extractRows(keys, ivs[0], ivs[1], first, count), f32);
           return emitTransposed(
               insert(rows, fill(padded, 0.0),
                      {{subtract(first, begin), 0}, {count, size}}));
@@ -182,7 +189,8 @@ Number StripLowering::getStripWidth(const Tile &tile) {
 }
 
 Value StripLowering::fillMargins(const Tile &tile, Value strip) {
-  Box box = getKeyColumns(tile);
+  Box box = getKeyColumns(
+      tile, 0, cast<RankedTensorType>(strip.getType()).getDimSize(1));
   box.sizes.back() = margin;
   for (Number first :
        {Number(firstColumn - margin), Number(getColumn(tile.numBlocks))}) {
@@ -231,7 +239,7 @@ uint64_t countTaps(Value kernel) {
 }
 
 /// Why an op is left to the reference lowering; empty if it is not.
-StringRef findObstacle(MultiTokenAttentionOp op) {
+template <typename Op> StringRef findObstacle(Op op) {
   if (op->getNumResults() == 0)
     return "it works on memrefs";
   // Upstream has slices of such a dimension invalid.
@@ -251,25 +259,71 @@ StringRef findObstacle(MultiTokenAttentionOp op) {
   return "";
 }
 
+/// The same of gradients, by the derivative of the score.
+StringRef findObstacleOfGradients(MultiTokenAttentionBackwardOp op,
+                                  Region &slope) {
+  if (!op.getOfCaptures().empty())
+    return "it has the gradient of a capture";
+  if (StringRef obstacle = findObstacle(op); !obstacle.empty())
+    return obstacle;
+  return isPlain(slope)
+             ? ""
+             : "the derivative of the score loads or may be undefined";
+}
+
 struct MultiTokenToStrips
     : attn::impl::MultiTokenToStripsBase<MultiTokenToStrips> {
   void runOnOperation() override {
-    SmallVector<MultiTokenAttentionOp> ops;
-    getOperation()->walk([&](MultiTokenAttentionOp op) { ops.push_back(op); });
+    SmallVector<Operation *> ops;
+    getOperation()->walk([&](Operation *op) {
+      if (isa<MultiTokenAttentionOp, MultiTokenAttentionBackwardOp>(op))
+        ops.push_back(op);
+    });
     IRRewriter rewriter(&getContext());
-    for (MultiTokenAttentionOp op : ops) {
-      PlanAttr plan = getPlanOrRemark(op, findObstacle(op));
-      if (!plan)
-        continue;
-      if (plan.getRows() == 0) {
-        op.emitError(
-            "expected an attn.plan with 'rows', as attn-plan attaches");
-        return signalPassFailure();
-      }
+    for (Operation *op : ops) {
       rewriter.setInsertionPoint(op);
-      rewriter.replaceOp(op,
-                         StripLowering(op, rewriter, plan.getRows()).emit());
+      auto attention = dyn_cast<MultiTokenAttentionOp>(op);
+      if (failed(attention ? lower(attention, rewriter)
+                           : lower(cast<MultiTokenAttentionBackwardOp>(op),
+                                   rewriter)))
+        return signalPassFailure();
     }
+  }
+
+  LogicalResult lower(MultiTokenAttentionOp op, IRRewriter &rewriter) {
+    FailureOr<int64_t> rows = getRows(op, findObstacle(op));
+    if (failed(rows) || *rows == 0)
+      return success(succeeded(rows));
+    rewriter.replaceOp(op, StripLowering(op, rewriter, *rows).emit());
+    return success();
+  }
+
+  LogicalResult lower(MultiTokenAttentionBackwardOp op, IRRewriter &rewriter) {
+    Region slope;
+    if (op.hasScore() &&
+        failed(differentiateRegion(op.getScore(), op.getScore().getArgument(0),
+                                   slope)))
+      return failure();
+    FailureOr<int64_t> rows = getRows(op, findObstacleOfGradients(op, slope));
+    if (failed(rows) || *rows == 0)
+      return success(succeeded(rows));
+    // Only for what it says.
+    MultiTokenAttentionOp attention = op.createAttention(rewriter);
+    rewriter.replaceOp(
+        op, StripBackward(op, attention, slope, rewriter, *rows).emit());
+    rewriter.eraseOp(attention);
+    return success();
+  }
+
+  /// The rows of the plan; 0, with a remark, if there is none.
+  FailureOr<int64_t> getRows(Operation *op, StringRef obstacle) {
+    PlanAttr plan = getPlanOrRemark(op, obstacle);
+    if (!plan)
+      return 0;
+    if (plan.getRows() == 0)
+      return op->emitError(
+          "expected an attn.plan with 'rows', as attn-plan attaches");
+    return plan.getRows();
   }
 };
 

@@ -11,7 +11,7 @@
 include "mlir/Pass/PassBase.td"
 
 def MultiTokenToStrips : Pass<"attn-multi-token-to-strips"> {
-  let summary = "Lower attn.multi_token_attention to parallel strips";
+  let summary = "Lower multi-token attention and its gradients to parallel strips";
   let description = [{
     Each `attn.multi_token_attention` becomes an `scf.forall` over batch entries,
     groups of heads that are mixed with each other, and tiles of at most the `rows`
@@ -22,8 +22,17 @@ def MultiTokenToStrips : Pass<"attn-multi-token-to-strips"> {
     block whose last loop is over keys, or a product of matrices, so that
     `attn-vectorize-rows` and `attn-vectorize-contractions` compute it by vectors.
 
+    Each `attn.multi_token_attention_backward` becomes an `scf.forall` over batch
+    entries and units of heads that are mixed with each other or share keys, each of
+    which goes over tiles of rows. A tile has strips of all keys that it sees: of the
+    scores, the probabilities, and their gradients. Transposed, a convolution is one
+    by a kernel that is turned around, and reads the rows after its own, with zeros
+    behind the last one. The kernel's gradient, and products of a block of keys with
+    the rows, are added to the iteration's sums. If these are not all finite, an op
+    without a plan computes everything once more.
+
     Ops of f64, with dropout, and with regions that load or may have no value are
-    left to the reference lowering, with a remark.
+    left to the reference lowering, with a remark; so are gradients of captures.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect",

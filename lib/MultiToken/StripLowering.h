@@ -53,20 +53,25 @@ struct StripTile {
 };
 
 /// Emits the lowering of one op.
-class StripLowering : PositionCode<MultiTokenAttentionOp> {
+class StripLowering : protected PositionCode<MultiTokenAttentionOp> {
 public:
   StripLowering(MultiTokenAttentionOp op, OpBuilder &builder, int64_t mostRows);
 
   /// Returns the op's results.
   SmallVector<Value> emit();
 
-private:
+protected:
   using Stages = MultiTokenAttentionOp::Stages;
   using Tile = StripTile;
 
-  /// Transposes keys to blocks (D, kKeys), 0 beyond the last, as f32: a tensor
-  /// (B, Hkv, blocks, D, kKeys).
-  Value emitKeyBlocks();
+  /// Of an op whose gradients are computed, which chooses sizes of its own.
+  StripLowering(MultiTokenAttentionOp op, OpBuilder &builder);
+
+  /// Sets what all tiles have in common.
+  void prepare();
+  /// Transposes keys, or values, to blocks (D, kKeys), 0 beyond the last, as
+  /// f32: a tensor (B, Hkv, blocks, D, kKeys).
+  Value emitKeyBlocks(Value keys);
   /// The blocks of keys that some row of the tile may see.
   void emitKeys(Tile &tile);
   void emitQueries(Tile &tile);
@@ -95,7 +100,14 @@ private:
                                 ValueRange carried);
   /// Products (numRows, lanes) of rows with lanes of a block of keys.
   Value emitDots(const Tile &tile, Value c, Value block, Value row,
-                 int64_t numRows, Value lane, int64_t lanes);
+                 int64_t numRows, Value lane, int64_t lanes) {
+    return multiplyBlock(tile, tile.queries, keyBlocks, c, block, row, numRows,
+                         lane, lanes);
+  }
+  /// The same of any rows (heads, rows, D) and blocks.
+  Value multiplyBlock(const Tile &tile, Value rows, Value blocks, Value c,
+                      Value block, Value row, int64_t numRows, Value lane,
+                      int64_t lanes);
   /// Writes the products with a block of keys into a window, but for parts in
   /// which the mask hides all.
   Value emitVisibleDots(const Tile &tile, Value c, Value block, Value column,
@@ -121,7 +133,8 @@ private:
     Value strip;
     /// Factors of the last rows (heads, weightRows), or null.
     Value factors;
-    /// Whether an element is hidden, and what a hidden one counts as.
+    /// Whether an element is hidden, and what a hidden one counts as. Null if
+    /// nothing is hidden in the result.
     llvm::function_ref<Value(Value)> isHidden;
     bool marksAreZero; ///< Marks count as 0 as they are.
     double mark;       ///< Of what is hidden in the result.
@@ -143,6 +156,11 @@ private:
                         const StageInput &input, Value column, Value c,
                         int64_t numRows, double mark, Value destination,
                         Number destinationColumn);
+  /// What mixing makes of a block of keys that has been convolved, if it has
+  /// been: what is hidden is so in `input`.
+  Value emitMixed(const Tile &tile, Stages stages, const StageInput &input,
+                  Value column, int64_t numRows, Value convolved,
+                  Value destination, Number destinationColumn);
   /// The blocks of `count` heads from `c` on.
   SmallVector<Value> emitMixing(const Tile &tile, Stages stages,
                                 const StageInput &input, Value column, Value c,
@@ -256,10 +274,14 @@ private:
     return after.mixing ? before.getNumMixedHeads() : heads;
   }
   Number getStripWidth(const Tile &tile);
-  /// What a strip has of keys.
+  /// What a strip of weights has of keys.
   Box getKeyColumns(const Tile &tile) {
-    return {{0, 0, firstColumn},
-            {tile.numHeads, weightRows, multiply(tile.numBlocks, kKeys)}};
+    return getKeyColumns(tile, 0, weightRows);
+  }
+  /// What some rows of a strip have of keys.
+  Box getKeyColumns(const Tile &tile, int64_t row, int64_t numRows) {
+    return {{0, row, firstColumn},
+            {tile.numHeads, numRows, multiply(tile.numBlocks, kKeys)}};
   }
   Value getColumn(Value block) {
     return add(multiply(block, kKeys), firstColumn);

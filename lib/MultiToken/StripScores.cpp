@@ -141,19 +141,20 @@ void StripLowering::emitQueries(Tile &tile) {
              {{0, subtract(low, tile.first), 0}, {tile.numHeads, count, size}});
 }
 
-Value StripLowering::emitDots(const Tile &tile, Value c, Value block, Value row,
-                              int64_t numRows, Value lane, int64_t lanes) {
-  int64_t size = op.getQueryType().getDimSize(3);
+Value StripLowering::multiplyBlock(const Tile &tile, Value rows, Value blocks,
+                                   Value c, Value block, Value row,
+                                   int64_t numRows, Value lane, int64_t lanes) {
+  int64_t size = cast<RankedTensorType>(rows.getType()).getDimSize(2);
   Value number = add(add(tile.firstBlock, block), leadBlocks);
   Value keys =
-      slice(keyBlocks,
+      slice(blocks,
             {{tile.batch, emitKeyHead(add(tile.firstHead, c)), number, 0, lane},
              {1, 1, 1, size, lanes}},
             2);
-  Value query = slice(tile.queries, {{c, row, 0}, {1, numRows, size}}, 2);
+  Value factors = slice(rows, {{c, row, 0}, {1, numRows, size}}, 2);
   Value dots = fill(empty({numRows, lanes}, f32), 0.0);
   return linalg::MatmulOp::create(b, loc, dots.getType(),
-                                  ValueRange{query, keys}, dots)
+                                  ValueRange{factors, keys}, dots)
       .getResult(0);
 }
 

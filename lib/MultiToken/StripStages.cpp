@@ -51,6 +51,14 @@ Value StripLowering::emitStages(const Tile &tile, Stages stages,
     if (isLast)
       return convolved;
   }
+  return emitMixed(tile, stages, input, column, numRows, convolved, destination,
+                   destinationColumn);
+}
+
+Value StripLowering::emitMixed(const Tile &tile, Stages stages,
+                               const StageInput &input, Value column,
+                               int64_t numRows, Value convolved,
+                               Value destination, Number destinationColumn) {
   if (stages.getNumMixedHeads() > kMostMixed)
     return emitMixingProducts(tile, stages, input, column, numRows, convolved,
                               destination, destinationColumn);
@@ -124,6 +132,14 @@ Value StripLowering::emitConvolution(const Tile &tile, Stages stages,
   Value source =
       extract(input.strip, {{first, skipped, subtract(column, margin)},
                             {mixed, readRows, readColumns}});
+  // What is hidden is 0 as it is.
+  if (input.marksAreZero && !input.factors) {
+    Value block = convolve(source, destination, zero, numRows, zero, kKeys);
+    if (input.isHidden)
+      block = emitHidden(input, index(input.getNumRows() - numRows), column, c,
+                         block, mark);
+    return insert(block, destination, getPart(zero, numRows, zero, kKeys));
+  }
   SmallVector<Value> inputs = {source};
   if (input.factors)
     inputs.push_back(extract(

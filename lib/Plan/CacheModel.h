@@ -73,6 +73,8 @@ public:
   /// Rows of a tile of multi-token attention, at most: what is done once for a
   /// block of keys, such as transposing it, is then little for each row.
   int64_t getMultiTokenRows() const { return 64; }
+  /// The same of its gradients, which have more strips.
+  int64_t getMultiTokenBackwardRows() const { return 48; }
   /// Of a tile of multi-token attention, at most: rows with a strip of all
   /// keys, and of all heads, but of the smallest strips; elements of the strip
   /// of a chunk of keys, but of the smallest. They stay in the second level.

@@ -83,9 +83,10 @@ int64_t countParts(ProjectionOp op);
 StringRef findObstacle(ProjectionOp op);
 FailureOr<PlanAttr> planProjection(ProjectionOp op);
 
-/// The same of multi-token attention, of which only the rows of a tile are
-/// planned.
+/// The same of multi-token attention and its gradients, of which only the rows
+/// of a tile are planned.
 FailureOr<PlanAttr> planMultiToken(MultiTokenAttentionOp op);
+FailureOr<PlanAttr> planMultiToken(MultiTokenAttentionBackwardOp op);
 
 /// The same of gradients of attention, on a CPU. An iteration goes over `heads`
 /// query heads.

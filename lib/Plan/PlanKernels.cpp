@@ -65,6 +65,9 @@ struct PlanKernels : attn::impl::PlanKernelsBase<PlanKernels> {
       if (auto multiToken = dyn_cast<MultiTokenAttentionOp>(op))
         if (device == Device::CPU)
           return attach(op, planMultiToken(multiToken));
+      if (auto backward = dyn_cast<MultiTokenAttentionBackwardOp>(op))
+        if (device == Device::CPU)
+          return attach(op, planMultiToken(backward));
       return WalkResult::advance();
     });
     if (result.wasInterrupted())

@@ -11,14 +11,22 @@
 using namespace mlir;
 using namespace mlir::attn;
 
-FailureOr<PlanAttr> attn::planMultiToken(MultiTokenAttentionOp op) {
+/// That of so many rows, unless its own says how many.
+static FailureOr<PlanAttr> planRows(Operation *op, int64_t rows) {
   PlanAttr said = getPlan(op);
-  int64_t rows = said && said.getRows()
-                     ? said.getRows()
-                     : CacheModel(getTarget(op)).getMultiTokenRows();
-  auto plan = PlanAttr::get(op.getContext(), {.rows = rows}),
-       nothing = PlanAttr::get(op.getContext(), {});
+  if (said && said.getRows())
+    rows = said.getRows();
+  auto plan = PlanAttr::get(op->getContext(), {.rows = rows}),
+       nothing = PlanAttr::get(op->getContext(), {});
   if (said && said != plan && said != nothing)
-    return op.emitError("attn.plan: expected 'rows' alone, got ") << said;
+    return op->emitError("attn.plan: expected 'rows' alone, got ") << said;
   return plan;
+}
+
+FailureOr<PlanAttr> attn::planMultiToken(MultiTokenAttentionOp op) {
+  return planRows(op, CacheModel(getTarget(op)).getMultiTokenRows());
+}
+
+FailureOr<PlanAttr> attn::planMultiToken(MultiTokenAttentionBackwardOp op) {
+  return planRows(op, CacheModel(getTarget(op)).getMultiTokenBackwardRows());
 }

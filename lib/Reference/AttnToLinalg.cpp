@@ -33,6 +33,7 @@ struct ConvertAttnToLinalg
     populateAttentionLowering(patterns);
     populateBackwardLowering(patterns);
     populateMultiTokenLowerings(patterns);
+    populateMultiTokenBackwardLowering(patterns);
     populateCacheLowerings(patterns);
     walkAndApplyPatterns(getOperation(), std::move(patterns));
     // After them, for appends to a cache compute their rows.
@@ -43,8 +44,8 @@ struct ConvertAttnToLinalg
     walkAndApplyPatterns(getOperation(), std::move(layer));
     WalkResult left = getOperation()->walk([](Operation *op) {
       if (!isa<AttentionBackwardOp, AttentionOp, CacheAppendOp, DropoutOp,
-               HeadNormOp, MergeOp, MultiTokenAttentionOp, ProjectionOp,
-               RopeOp>(op))
+               HeadNormOp, MergeOp, MultiTokenAttentionBackwardOp,
+               MultiTokenAttentionOp, ProjectionOp, RopeOp>(op))
         return WalkResult::advance();
       op->emitError("'") << op->getName()
                          << "' on memrefs is not lowered by this pass: "

@@ -13,8 +13,8 @@
 #include "dialect/AttnOps.h"
 #include "lib/Reference/Lowerings.h"
 #include "lib/Reference/PositionCode.h"
+#include "lib/Reference/ScoreGradient.h"
 #include "lib/Reference/SequenceCode.h"
-#include "lib/Regions/RegionDerivative.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -36,47 +36,18 @@ struct GradientRow {
   RowPosition position;
 };
 
-/// Something that a capture's gradient is a sum over (G2): a load of it, or the
-/// scalar itself.
-struct Variable {
-  size_t gradient; ///< Number among the results.
-  Region derivative;
-  /// Each yields an index of the load.
-  std::vector<std::unique_ptr<Region>> indices;
-};
-
 /// Emits the lowering of one op.
 class BackwardLowering : TensorCode {
 public:
   BackwardLowering(AttentionBackwardOp op, OpBuilder &builder)
       : TensorCode{builder, op.getLoc()}, op(op),
-        accumulation(op.getAccumulationType()), code(builder, op) {}
+        accumulation(op.getAccumulationType()), code(builder, op),
+        ofScores(builder, op.getLoc(), op.getScore()) {}
 
   /// Finds the derivatives of the score; an error where there is none.
   LogicalResult prepare() {
-    if (!op.hasScore())
-      return success();
-    Region &score = op.getScore();
-    if (failed(differentiateRegion(score, score.getArgument(0), ofScore)))
-      return failure();
-    size_t gradient = op.getOfSink() ? 4 : 3;
-    for (int64_t number : op.getOfCaptures()) {
-      BlockArgument argument = score.getArgument(
-          AttentionBackwardOp::kNumScoreArguments + unsigned(number));
-      for (Value variable : findVariables(argument)) {
-        auto &added = variables.emplace_back(std::make_unique<Variable>());
-        added->gradient = gradient;
-        if (failed(differentiateRegion(score, variable, added->derivative)))
-          return failure();
-        if (Operation *load = variable.getDefiningOp())
-          for (Value index : llvm::drop_begin(load->getOperands()))
-            copyYielding(
-                score, index,
-                *added->indices.emplace_back(std::make_unique<Region>()));
-      }
-      ++gradient;
-    }
-    return success();
+    return ofScores.prepare(AttentionBackwardOp::kNumScoreArguments,
+                            op.getOfCaptures());
   }
 
   /// Returns the op's results.
@@ -205,48 +176,16 @@ private:
       arguments = {mul(dot, scale), row.position.number, row.position.head,
                    row.position.position, j};
       llvm::append_range(arguments, op.getScoreCaptures());
-      ofProduct = mul(ofScore, evaluate(this->ofScore, arguments));
+      ofProduct = mul(ofScore, ofScores.emitSlope(arguments));
     }
     carried[0] =
         tensor::InsertOp::create(b, loc, ofProduct, carried[0], j).getResult();
     carried[1] =
         tensor::InsertOp::create(b, loc, kept, carried[1], j).getResult();
-    for (std::unique_ptr<Variable> &variable : variables) {
-      Value &sum = carried[variable->gradient - 1];
-      Value added = mul(ofScore, evaluate(variable->derivative, arguments));
-      SmallVector<Value> at;
-      for (std::unique_ptr<Region> &index : variable->indices)
-        at.push_back(evaluate(*index, arguments));
-      sum = addIfInside(added, at, sum);
-    }
+    ofScores.addToCaptures(
+        ofScore, arguments,
+        MutableArrayRef(carried).drop_front(op.getOfSink() ? 3 : 2));
     return carried;
-  }
-
-  /// A region that is defined where the score is, or is not needed there.
-  Value evaluate(Region &region, ValueRange arguments) {
-    return evaluateRegion(b, region, arguments).value;
-  }
-
-  /// `sums` with `added` at one place. What a select does not choose may be
-  /// loaded outside (A12), and has a derivative of 0.
-  Value addIfInside(Value added, ValueRange at, Value sums) {
-    Value inside = arith::ConstantOp::create(b, loc, b.getBoolAttr(true));
-    for (auto [dimension, index] : llvm::enumerate(at)) {
-      Value is = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, index,
-                                       dim(sums, int64_t(dimension)));
-      inside = arith::AndIOp::create(b, loc, inside, is);
-    }
-    auto ifOp = scf::IfOp::create(
-        b, loc, inside,
-        [&](OpBuilder &, Location) {
-          Value sum = tensor::ExtractOp::create(b, loc, sums, at);
-          sum = arith::AddFOp::create(b, loc, sum, added);
-          scf::YieldOp::create(
-              b, loc,
-              tensor::InsertOp::create(b, loc, sum, sums, at).getResult());
-        },
-        [&](OpBuilder &, Location) { scf::YieldOp::create(b, loc, sums); });
-    return ifOp.getResult(0);
   }
 
   /// Scores of a row after score and mask, -inf where not kept.
@@ -383,9 +322,8 @@ private:
   AttentionBackwardOp op;
   FloatType accumulation;
   PositionCode<AttentionBackwardOp> code;
+  ScoreGradient ofScores;
   Value scale;
-  Region ofScore; ///< The derivative of the score.
-  std::vector<std::unique_ptr<Variable>> variables;
 };
 
 struct LowerBackward : OpRewritePattern<AttentionBackwardOp> {

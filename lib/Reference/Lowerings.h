@@ -45,6 +45,7 @@ struct LowerRowOp : LowerOp<Op, Lowering> {
 void populateAttentionLowering(RewritePatternSet &patterns);
 void populateBackwardLowering(RewritePatternSet &patterns);
 void populateMultiTokenLowerings(RewritePatternSet &patterns);
+void populateMultiTokenBackwardLowering(RewritePatternSet &patterns);
 /// Of attn.cache_append and attn.cache_read.
 void populateCacheLowerings(RewritePatternSet &patterns);
 /// Of attn.rope and attn.merge.

@@ -14,22 +14,41 @@
 using namespace mlir;
 using namespace mlir::attn;
 
-Value StageCode::emitConvolution(Stages stages, Value strip) {
+static bool mixes(Value kernel) {
+  return cast<ShapedType>(kernel.getType()).getRank() == 4;
+}
+
+Value StageCode::emitQueryHalo(Stages stages, Value rows) {
+  // T4: what is outside counts as 0. Rows of the kernel that reach no further
+  // than there are left out.
+  return arith::MinUIOp::create(b, loc, rows, index(stages.getQueryHalo()));
+}
+
+Value StageCode::emitPadded(Stages stages, Value strip, Value queries,
+                            Number before) {
   auto type = cast<RankedTensorType>(strip.getType());
   int64_t keys = stages.getKeyHalo();
   int64_t heads = type.getDimSize(0);
   Value rows = dim(strip, 1), numKeys = dim(strip, 2);
-  // T4: what is outside counts as 0. Rows of the kernel that reach no further
-  // than there are left out.
-  Value queries =
-      arith::MinUIOp::create(b, loc, rows, index(stages.getQueryHalo()));
-  Value kernel = emitLastRows(stages, add(queries, 1));
   Value padded = fill(empty({heads, add(rows, queries), add(numKeys, 2 * keys)},
                             type.getElementType()),
                       0.0);
-  padded = insert(strip, padded, {{0, queries, keys}, {heads, rows, numKeys}});
-  Value result = zerosLike(strip);
-  if (cast<ShapedType>(stages.kernel.getType()).getRank() == 3) {
+  return insert(strip, padded, {{0, before, keys}, {heads, rows, numKeys}});
+}
+
+Box StageCode::getRows(Stages stages, Number first, Value count) {
+  auto sizes =
+      llvm::to_vector_of<Number>(tensor::getMixedSizes(b, loc, stages.kernel));
+  SmallVector<Number> offsets(sizes.size(), 0);
+  std::size_t queries = sizes.size() - 2;
+  offsets[queries] = first;
+  sizes[queries] = count;
+  return {offsets, sizes};
+}
+
+Value StageCode::convolve(Stages stages, Value padded, Value kernel,
+                          Value result) {
+  if (!mixes(stages.kernel)) {
     AffineExpr h, r, j, a, c;
     bindDims(b.getContext(), h, r, j, a, c);
     return multiplyAdd({{h, r + a, j + c}, {h, a, c}, {h, r, j}},
@@ -43,14 +62,12 @@ Value StageCode::emitConvolution(Stages stages, Value strip) {
                           split(result, mixed)));
 }
 
-Value StageCode::emitLastRows(Stages stages, Value count) {
-  auto sizes =
-      llvm::to_vector_of<Number>(tensor::getMixedSizes(b, loc, stages.kernel));
-  SmallVector<Number> offsets(sizes.size(), 0);
-  std::size_t queries = sizes.size() - 2;
-  offsets[queries] = subtract(index(stages.getQueryHalo() + 1), count);
-  sizes[queries] = count;
-  return extract(stages.kernel, {offsets, sizes});
+Value StageCode::emitConvolution(Stages stages, Value strip) {
+  Value queries = emitQueryHalo(stages, dim(strip, 1));
+  Box last = getRows(stages, subtract(index(stages.getQueryHalo()), queries),
+                     add(queries, 1));
+  return convolve(stages, emitPadded(stages, strip, queries, queries),
+                  extract(stages.kernel, last), zerosLike(strip));
 }
 
 Value StageCode::emitMixing(Stages stages, Value strip) {
@@ -61,6 +78,101 @@ Value StageCode::emitMixing(Stages stages, Value strip) {
                           {split(strip, mixed), stages.mixing},
                           split(zerosLike(strip), mixed)));
 }
+
+//===----------------------------------------------------------------------===//
+// Gradients
+//===----------------------------------------------------------------------===//
+
+StageCode::Stages StageCode::transpose(Stages stages) {
+  // Of each element, that of `tensor` at the indices that `from` gives.
+  auto rearrange = [&](Value tensor,
+                       function_ref<SmallVector<Value>(ValueRange)> from) {
+    auto type = cast<RankedTensorType>(tensor.getType());
+    SmallVector<Value> at;
+    auto visit = [&](auto &&visit, Value result) -> Value {
+      auto dim = int64_t(at.size());
+      if (dim == type.getRank()) {
+        Value element = tensor::ExtractOp::create(b, loc, tensor, from(at));
+        return tensor::InsertOp::create(b, loc, element, result, at);
+      }
+      return loop(index(0), index(type.getDimSize(unsigned(dim))), result,
+                  [&](Value i, Value result) {
+                    at.push_back(i);
+                    result = visit(visit, result);
+                    at.pop_back();
+                    return result;
+                  });
+    };
+    return visit(visit, emptyLike(tensor, type.getElementType()));
+  };
+  Stages result;
+  if (Value kernel = stages.kernel) {
+    int64_t mixed = mixes(kernel) ? stages.getNumMixedHeads() : 1;
+    result.kernel = rearrange(kernel, [&](ValueRange at) {
+      SmallVector<Value> from(at);
+      if (mixes(kernel)) {
+        Value place =
+            arith::RemUIOp::create(b, loc, at[0], index(mixed)).getResult();
+        from[0] = add(subtract(at[0], place), at[1]);
+        from[1] = place;
+      }
+      size_t queries = from.size() - 2;
+      from[queries] = subtract(index(stages.getQueryHalo()), at[queries]);
+      from[queries + 1] =
+          subtract(index(2 * stages.getKeyHalo()), at[queries + 1]);
+      return from;
+    });
+  }
+  if (stages.mixing)
+    result.mixing = rearrange(stages.mixing, [&](ValueRange at) {
+      return SmallVector<Value>{at[0], at[2], at[1]};
+    });
+  return result;
+}
+
+Value StageCode::emitTransposedConvolution(Stages transposed, Value gradient) {
+  // A row is read by itself and those after it.
+  Value queries = emitQueryHalo(transposed, dim(gradient, 1));
+  Box first = getRows(transposed, 0, add(queries, 1));
+  return convolve(transposed, emitPadded(transposed, gradient, queries, 0),
+                  extract(transposed.kernel, first), zerosLike(gradient));
+}
+
+Value StageCode::addToKernel(Stages stages, Value strip, Value gradient,
+                             Value sums) {
+  Value queries = emitQueryHalo(stages, dim(strip, 1));
+  Value padded = emitPadded(stages, strip, queries, queries);
+  Box last = getRows(stages, subtract(index(stages.getQueryHalo()), queries),
+                     add(queries, 1));
+  Value part = extract(sums, last);
+  if (!mixes(stages.kernel)) {
+    AffineExpr h, a, c, r, j;
+    bindDims(b.getContext(), h, a, c, r, j);
+    part = multiplyAdd({{h, r + a, j + c}, {h, r, j}, {h, a, c}},
+                       {padded, gradient}, part);
+  } else {
+    AffineExpr g, o, e, a, c, r, j;
+    bindDims(b.getContext(), g, o, e, a, c, r, j);
+    int64_t mixed = stages.getNumMixedHeads();
+    part = join(multiplyAdd(
+        {{g, e, r + a, j + c}, {g, o, r, j}, {g, o, e, a, c}},
+        {split(padded, mixed), split(gradient, mixed)}, split(part, mixed)));
+  }
+  return insert(part, sums, last);
+}
+
+Value StageCode::addToMixing(Stages stages, Value strip, Value gradient,
+                             Value sums) {
+  AffineExpr g, e, o, r, j;
+  bindDims(b.getContext(), g, e, o, r, j);
+  int64_t mixed = stages.getNumMixedHeads();
+  return multiplyAdd({{g, e, r, j}, {g, o, r, j}, {g, e, o}},
+                     {split(strip, mixed), split(gradient, mixed)}, sums);
+}
+
+//===----------------------------------------------------------------------===//
+// Heads and groups
+//===----------------------------------------------------------------------===//
 
 Value StageCode::split(Value tensor, int64_t mixed) {
   IndexBuilder builder(loc, b);

@@ -16,6 +16,7 @@
 #include "runtime/Reference/Backward.h"
 #include "runtime/Reference/Cache.h"
 #include "runtime/Reference/MultiToken.h"
+#include "runtime/Reference/MultiTokenBackward.h"
 #include "runtime/Reference/Values.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -27,6 +28,7 @@ using namespace attn;
 using namespace attn::interpreter;
 using mlir::attn::AttentionBackwardOp;
 using mlir::attn::AttentionOp;
+using mlir::attn::MultiTokenAttentionBackwardOp;
 using mlir::attn::MultiTokenAttentionOp;
 using reference::AttentionProblem;
 using TensorPtr = std::shared_ptr<const Tensor>;
@@ -43,9 +45,12 @@ namespace {
 
 /// Hands one attention to its oracle.
 template <typename Op> class AttentionEvaluator {
+  static constexpr bool isMultiTokenBackward =
+      std::is_same_v<Op, MultiTokenAttentionBackwardOp>;
   static constexpr bool isMultiToken =
-      std::is_same_v<Op, MultiTokenAttentionOp>;
-  static constexpr bool isBackward = std::is_same_v<Op, AttentionBackwardOp>;
+      std::is_same_v<Op, MultiTokenAttentionOp> || isMultiTokenBackward;
+  static constexpr bool isBackward =
+      std::is_same_v<Op, AttentionBackwardOp> || isMultiTokenBackward;
 
 public:
   AttentionEvaluator(Op op, Values &values) : op(op), values(values) {}
@@ -55,7 +60,9 @@ public:
         failed(setSequences()) || failed(setScalars()) || failed(setMask()) ||
         failed(setScore()) || failed(setAbsentRows()))
       return failure();
-    if constexpr (isBackward)
+    if constexpr (isMultiTokenBackward)
+      return evaluateMultiTokenBackward();
+    else if constexpr (isBackward)
       return evaluateBackward();
     else
       return evaluateForward();
@@ -87,17 +94,9 @@ public:
          failed(setView(backward.logSumExpGradient.emplace(),
                         op.getLogSumExpGradient(), "log_sum_exp_gradient"))))
       return failure();
-    auto captures = op.hasScore() && !op.getOfCaptures().empty()
-                        ? CaptureGradients::create(
-                              op, lookup(values, op.getScoreCaptures()))
-                        : mlir::FailureOr<CaptureGradients>(CaptureGradients());
+    auto captures = createCaptureGradients(backward.visit);
     if (failed(captures))
       return failure();
-    if (!captures->isEmpty())
-      backward.visit = [&](double s, std::int64_t b, std::int64_t h,
-                           std::int64_t p, std::int64_t j, double gradient) {
-        captures->add(s, b, h, p, j, gradient);
-      };
     Expected<reference::BackwardResult> result =
         reference::attentionBackward(backward);
     if (!result)
@@ -105,14 +104,38 @@ public:
     std::vector<std::vector<double>> gradients = {std::move(result->query),
                                                   std::move(result->key),
                                                   std::move(result->value)};
-    if (op.getOfSink())
-      gradients.push_back(std::move(result->sink));
-    for (std::vector<double> &sums : captures->take())
-      gradients.push_back(std::move(sums));
-    for (auto [number, gradient] : llvm::enumerate(gradients))
-      define(unsigned(number), std::move(gradient),
-             reference::Quantity::gradient);
-    return success();
+    return defineGradients(std::move(gradients), std::move(result->sink),
+                           *captures);
+  }
+
+  LogicalResult evaluateMultiTokenBackward() {
+    reference::MultiTokenBackwardProblem backward;
+    if (failed(setStages(backward.attention)) ||
+        failed(setView(backward.outputGradient, op.getOutputGradient(),
+                       "output_gradient")) ||
+        (op.getLogSumExpGradient() &&
+         failed(setView(backward.logSumExpGradient.emplace(),
+                        op.getLogSumExpGradient(), "log_sum_exp_gradient"))))
+      return failure();
+    auto captures = createCaptureGradients(backward.visit);
+    if (failed(captures))
+      return failure();
+    Expected<reference::MultiTokenBackwardResult> result =
+        reference::multiTokenAttentionBackward(backward);
+    if (!result)
+      return emitError() << result.error().message;
+    std::vector<std::vector<double>> gradients = {
+        std::move(result->attention.query), std::move(result->attention.key),
+        std::move(result->attention.value)};
+    for (auto [operand, gradient] :
+         {std::pair(op.getKernelBefore(), &result->before.kernel),
+          std::pair(op.getMixingBefore(), &result->before.mixing),
+          std::pair(op.getKernelAfter(), &result->after.kernel),
+          std::pair(op.getMixingAfter(), &result->after.mixing)})
+      if (operand)
+        gradients.push_back(std::move(*gradient));
+    return defineGradients(std::move(gradients),
+                           std::move(result->attention.sink), *captures);
   }
 
   /// Adds the operations of a product for each pair of a query and a key, once
@@ -161,21 +184,62 @@ private:
     if constexpr (!isMultiToken) {
       return reference::attention(problem);
     } else {
-      reference::MultiTokenProblem stages{problem, {}, {}, {}};
-      stages.outputLength = getTensor(op.getOutput()).view.size(2); // T2
-      for (auto [operand, view, name] :
-           {std::tuple(op.getKernelBefore(), &stages.before.kernel,
-                       "kernel_before"),
-            std::tuple(op.getMixingBefore(), &stages.before.mixing,
-                       "mixing_before"),
-            std::tuple(op.getKernelAfter(), &stages.after.kernel,
-                       "kernel_after"),
-            std::tuple(op.getMixingAfter(), &stages.after.mixing,
-                       "mixing_after")})
-        if (operand && failed(setView(view->emplace(), operand, name)))
-          return failure();
+      reference::MultiTokenProblem stages;
+      if (failed(setStages(stages)))
+        return failure();
       return reference::multiTokenAttention(stages);
     }
+  }
+
+  /// Sets what is beside `problem`, too.
+  LogicalResult setStages(reference::MultiTokenProblem &stages) {
+    stages.attention = problem;
+    stages.outputLength = getTensor(op.getOutput()).view.size(2); // T2
+    for (auto [operand, view, name] :
+         {std::tuple(op.getKernelBefore(), &stages.before.kernel,
+                     "kernel_before"),
+          std::tuple(op.getMixingBefore(), &stages.before.mixing,
+                     "mixing_before"),
+          std::tuple(op.getKernelAfter(), &stages.after.kernel, "kernel_after"),
+          std::tuple(op.getMixingAfter(), &stages.after.mixing,
+                     "mixing_after")})
+      if (operand && failed(setView(view->emplace(), operand, name)))
+        return failure();
+    return success();
+  }
+
+  /// The sums of the captures that have gradients, to which `visit` adds.
+  FailureOr<std::unique_ptr<CaptureGradients>>
+  createCaptureGradients(decltype(reference::BackwardProblem::visit) &visit) {
+    auto captures = std::make_unique<CaptureGradients>();
+    if (!op.hasScore() || op.getOfCaptures().empty())
+      return captures;
+    FailureOr<CaptureGradients> created =
+        CaptureGradients::create(op.getScore(), op.getOfCaptures(),
+                                 lookup(values, op.getScoreCaptures()));
+    if (failed(created))
+      return failure();
+    *captures = std::move(*created);
+    visit = [&sums = *captures](double s, std::int64_t b, std::int64_t h,
+                                std::int64_t p, std::int64_t j,
+                                double gradient) {
+      sums.add(s, b, h, p, j, gradient);
+    };
+    return captures;
+  }
+
+  /// The results, of which `gradients` are those before the sink's.
+  LogicalResult defineGradients(std::vector<std::vector<double>> gradients,
+                                std::vector<double> sink,
+                                std::unique_ptr<CaptureGradients> &captures) {
+    if (op.getOfSink())
+      gradients.push_back(std::move(sink));
+    for (std::vector<double> &sums : captures->take())
+      gradients.push_back(std::move(sums));
+    for (auto [number, gradient] : llvm::enumerate(gradients))
+      define(unsigned(number), std::move(gradient),
+             reference::Quantity::gradient);
+    return success();
   }
 
   mlir::InFlightDiagnostic emitError() { return mlir::emitError(op.getLoc()); }
@@ -386,11 +450,14 @@ static LogicalResult withEvaluator(Operation *op, Values &values, Use use) {
     return use(AttentionEvaluator(attention, values));
   if (auto backward = llvm::dyn_cast<AttentionBackwardOp>(op))
     return use(AttentionEvaluator(backward, values));
+  if (auto backward = llvm::dyn_cast<MultiTokenAttentionBackwardOp>(op))
+    return use(AttentionEvaluator(backward, values));
   return use(AttentionEvaluator(llvm::cast<MultiTokenAttentionOp>(op), values));
 }
 
 bool interpreter::isAttention(Operation *op) {
-  return llvm::isa<AttentionOp, AttentionBackwardOp, MultiTokenAttentionOp>(op);
+  return llvm::isa<AttentionOp, AttentionBackwardOp, MultiTokenAttentionOp,
+                   MultiTokenAttentionBackwardOp>(op);
 }
 
 LogicalResult interpreter::evaluateAttention(Operation *op, Values &values) {

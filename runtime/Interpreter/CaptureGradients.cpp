@@ -8,6 +8,7 @@
 
 #include "runtime/Interpreter/CaptureGradients.h"
 
+#include "dialect/AttnOps.h"
 #include "runtime/Reference/Backward.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -18,23 +19,24 @@
 
 using namespace attn;
 using namespace attn::interpreter;
-using mlir::attn::AttentionBackwardOp;
 
 mlir::FailureOr<CaptureGradients>
-CaptureGradients::create(AttentionBackwardOp op, std::vector<Datum> captures) {
+CaptureGradients::create(mlir::Region &score,
+                         llvm::ArrayRef<std::int64_t> ofCaptures,
+                         std::vector<Datum> captures) {
   CaptureGradients result;
   mlir::FailureOr<RegionInterpreter> interpreter =
-      RegionInterpreter::create(op.getScore());
+      RegionInterpreter::create(score);
   if (mlir::failed(interpreter))
     return mlir::failure();
   result.interpreter = std::move(*interpreter);
-  for (std::int64_t number : op.getOfCaptures()) {
+  for (std::int64_t number : ofCaptures) {
     std::vector<std::int64_t> shape;
     if (auto *tensor = std::get_if<std::shared_ptr<const Tensor>>(
             &captures[std::size_t(number)]))
       shape = (*tensor)->shape();
-    mlir::BlockArgument argument = op.getScore().getArgument(
-        AttentionBackwardOp::kNumScoreArguments + unsigned(number));
+    mlir::BlockArgument argument = score.getArgument(
+        mlir::attn::AttentionOp::kNumScoreArguments + unsigned(number));
     if (!llvm::isa<mlir::ShapedType>(argument.getType()))
       result.variables.push_back({argument, result.sums.size()});
     for (mlir::Operation *user : argument.getUsers())
@@ -47,8 +49,7 @@ CaptureGradients::create(AttentionBackwardOp op, std::vector<Datum> captures) {
     result.shapes.push_back(std::move(shape));
   }
   result.captures = std::move(captures);
-  result.rounds =
-      !op.getScore().front().getOps<mlir::arith::TruncFOp>().empty();
+  result.rounds = !score.front().getOps<mlir::arith::TruncFOp>().empty();
   return result;
 }
 

@@ -11,16 +11,16 @@
 
 #include "runtime/Interpreter/RegionInterpreter.h"
 
-#include "dialect/AttnOps.h"
-
 namespace attn::interpreter {
 
 /// Sums, for each element of captured tensors, how a score region moves with it
 /// (G2): by what the region gives when what a load gives is moved.
 class CaptureGradients {
 public:
+  /// Of those captures of a score whose numbers these are.
   static mlir::FailureOr<CaptureGradients>
-  create(mlir::attn::AttentionBackwardOp op, std::vector<Datum> captures);
+  create(mlir::Region &score, llvm::ArrayRef<std::int64_t> ofCaptures,
+         std::vector<Datum> captures);
 
   bool isEmpty() const { return sums.empty(); }
 

@@ -10,7 +10,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "attn/gradient.h"
 #include "test/Execution/Covering.h"
+#include "test/Execution/EverywhereRun.h"
 #include "test/Execution/RuleTesting.h"
 
 #include "gtest/gtest.h"
@@ -284,6 +286,43 @@ TEST(Rules, attention_a16_infinite_products) {
     key.set({0, 0, 250, 3}, inf);
     key.set({0, 0, keys - 20, 3}, poison);
     EXPECT_EQ(run(text, {query.view(), key.view(), value.view()}).error, "");
+  }
+}
+
+TEST(Rules, attention_backward_g4_rows_that_are_not_finite) {
+  Expected<std::string> gradient = differentiate(R"(
+    func.func @attention(%q: tensor<1x1x4x2xf32>, %k: tensor<1x1x4x2xf32>,
+        %v: tensor<1x1x4x2xf32>) -> tensor<1x1x4x2xf32> {
+      %0 = tensor.empty() : tensor<1x1x4x2xf32>
+      %1 = attn.attention ins(%q, %k, %v : tensor<1x1x4x2xf32>,
+          tensor<1x1x4x2xf32>, tensor<1x1x4x2xf32>)
+          outs(%0 : tensor<1x1x4x2xf32>) mask (%b, %h, %p, %j) {
+        %keep = arith.cmpi slt, %j, %p : index
+        attn.yield %keep : i1
+      }
+      return %1 : tensor<1x1x4x2xf32>
+    })");
+  ASSERT_TRUE(gradient) << gradient.error().message;
+  std::string text = *gradient, name = "@attention_gradient";
+  text.replace(text.find(name), name.size(), "@f");
+  for (double number : {inf, quietNaN}) {
+    TestTensor query = normal(ElementType::f32, {1, 1, 4, 2}),
+               key = normal(ElementType::f32, {1, 1, 4, 2}, 2),
+               value = normal(ElementType::f32, {1, 1, 4, 2}, 3),
+               seed = normal(ElementType::f32, {1, 1, 4, 2}, 4);
+    // Row 0 sees nothing, row 1 key 0, row 2 key 1 as well, and row 3 key 2,
+    // which has the number.
+    query.fill([&](const Shape &i) { return 1.0 + double(i[2]); });
+    key.set({0, 0, 2, 0}, number);
+    Results results = runEverywhere(text, {query, key, value, seed});
+    ASSERT_EQ(results.error, "");
+    for (Index d : {0, 1}) {
+      EXPECT_EQ(results.tensors[0].get({0, 0, 0, d}), 0);
+      EXPECT_TRUE(std::isfinite(*results.tensors[0].get({0, 0, 2, d})));
+      EXPECT_TRUE(std::isnan(*results.tensors[0].get({0, 0, 3, d})));
+      EXPECT_TRUE(std::isnan(*results.tensors[1].get({0, 0, 0, d})));
+      EXPECT_EQ(results.tensors[1].get({0, 0, 3, d}), 0);
+    }
   }
 }
 

@@ -178,6 +178,19 @@ string attention(const string &clauses, const string &arguments = "",
          (logSumExp ? "#0, %o#1 : " + o + ", " + l : " : " + o) + "\n}\n";
 }
 
+/// The same of `attn.multi_token_attention`, of the last five of seven queries.
+string multiToken(const string &clauses, const string &arguments) {
+  string q = "tensor<2x4x7x3xf64>", k = "tensor<2x2x6x3xf64>",
+         v = "tensor<2x2x6x2xf64>", o = "tensor<2x4x5x2xf64>",
+         l = "tensor<2x4x5xf64>";
+  return "func.func @f(%q: " + q + ", %k: " + k + ", %v: " + v + arguments +
+         ") -> (" + o + ", " + l + ") {\n  %o0 = tensor.empty() : " + o +
+         "\n  %l0 = tensor.empty() : " + l +
+         "\n  %o:2 = attn.multi_token_attention ins(%q, %k, %v : " + q + ", " +
+         k + ", " + v + ") outs(%o0, %l0 : " + o + ", " + l + ") " + clauses +
+         "\n  return %o#0, %o#1 : " + o + ", " + l + "\n}\n";
+}
+
 std::vector<Case> getCases() {
   std::vector<string> main = {"q", "k", "v"};
   auto with = [&](std::vector<string> more) {
@@ -243,6 +256,23 @@ std::vector<Case> getCases() {
        })",
        {"x", "w", "wb", "ow", "ob", "n0", "n1", "n2", "g"},
        {5, 7}},
+      {"stages",
+       multiToken("sink(%s : tensor<4xf64>) "
+                  "convolve_before(%kb : tensor<4x3x5xf64>) "
+                  "mix_before(%mb : tensor<2x2x2xf64>) "
+                  "convolve_after(%ka : tensor<4x2x2x3xf64>) "
+                  "score softcap(3.0) mask causal",
+                  ", %s: tensor<4xf64>, %kb: tensor<4x3x5xf64>, "
+                  "%mb: tensor<2x2x2xf64>, %ka: tensor<4x2x2x3xf64>"),
+       with({"s", "kb", "mb", "ka"})},
+      {"stagesWithDropout",
+       multiToken("convolve_after(%ka : tensor<4x2x3xf64>) "
+                  "mix_after(%ma : tensor<1x4x4xf64>) dropout(0.4, %n, %c) "
+                  "score bias(%t : tensor<4x7x6xf64>)",
+                  ", %ka: tensor<4x2x3xf64>, %ma: tensor<1x4x4xf64>, "
+                  "%t: tensor<4x7x6xf64>, %n: i64, %c: i32"),
+       with({"ka", "ma", "t"}),
+       {11, 3}},
       {"elementwise",
        R"(func.func @f(%x: tensor<3x4xf64>, %y: tensor<3x4xf64>)
            -> tensor<4x3xf64> {
@@ -260,6 +290,44 @@ std::vector<Case> getCases() {
          return %t : tensor<4x3xf64>
        })",
        {"x", "y"}},
+      {"contractions",
+       R"(#a = affine_map<(i, j, k) -> (k, i)>
+         #b = affine_map<(i, j, k) -> (j, k)>
+         #c = affine_map<(i, j, k) -> (i, j)>
+         func.func @f(%x: tensor<4x3xf64>, %y: tensor<3x5xf64>,
+             %z: tensor<2x4xf64>, %r: tensor<5x2xf64>, %w: tensor<2x4x5xf64>,
+             %v: tensor<2x5x3xf64>, %u: tensor<3xf64>)
+             -> (tensor<5x2xf64>, tensor<2x4x3xf64>, tensor<4xf64>) {
+         %zero = arith.constant 0.0 : f64
+         %0 = tensor.empty() : tensor<4x5xf64>
+         %1 = linalg.fill ins(%zero : f64) outs(%0 : tensor<4x5xf64>)
+             -> tensor<4x5xf64>
+         %xy = linalg.matmul ins(%x, %y : tensor<4x3xf64>, tensor<3x5xf64>)
+             outs(%1 : tensor<4x5xf64>) -> tensor<4x5xf64>
+         %t = linalg.generic {indexing_maps = [#a, #b, #c],
+             iterator_types = ["parallel", "parallel", "reduction"]}
+             ins(%xy, %z : tensor<4x5xf64>, tensor<2x4xf64>)
+             outs(%r : tensor<5x2xf64>) {
+         ^bb0(%p: f64, %q: f64, %s: f64):
+           %m = arith.mulf %p, %q : f64
+           %n = arith.addf %s, %m : f64
+           linalg.yield %n : f64
+         } -> tensor<5x2xf64>
+         %2 = tensor.empty() : tensor<2x4x3xf64>
+         %3 = linalg.fill ins(%zero : f64) outs(%2 : tensor<2x4x3xf64>)
+             -> tensor<2x4x3xf64>
+         %wv = linalg.batch_matmul ins(%w, %v : tensor<2x4x5xf64>,
+             tensor<2x5x3xf64>) outs(%3 : tensor<2x4x3xf64>)
+             -> tensor<2x4x3xf64>
+         %4 = tensor.empty() : tensor<4xf64>
+         %5 = linalg.fill ins(%zero : f64) outs(%4 : tensor<4xf64>)
+             -> tensor<4xf64>
+         %xu = linalg.matvec ins(%x, %u : tensor<4x3xf64>, tensor<3xf64>)
+             outs(%5 : tensor<4xf64>) -> tensor<4xf64>
+         return %t, %wv, %xu : tensor<5x2xf64>, tensor<2x4x3xf64>,
+             tensor<4xf64>
+       })",
+       {"x", "y", "z", "r", "w", "v", "u"}},
       {"crossLayer",
        R"(func.func @f(%x: tensor<2x3x6xf64>, %m: tensor<2x4x5xf64>,
            %q: tensor<6x8xf64>, %k: tensor<5x4xf64>, %v: tensor<5x6xf64>,

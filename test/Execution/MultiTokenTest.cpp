@@ -203,77 +203,12 @@ TEST(MultiToken, many_keys) {
 TEST(MultiToken, random) {
   std::uint64_t seed = 8200;
   for (int i = 0; i < numCases(24); ++i, ++seed) {
-    Random random(seed);
-    MultiTokenText text;
-    string placement = placements[std::size_t(i) % placements.size()];
-    SCOPED_TRACE("seed " + std::to_string(seed) + ", " + placement);
-    text.type = random.pick<ElementType>({ElementType::f32, ElementType::f64,
-                                          ElementType::f32, ElementType::f16,
-                                          ElementType::bf16});
-    text.stageType = text.type == ElementType::f64 || random.chance(0.5)
-                         ? text.type
-                         : ElementType::f32;
-    text.keyValueHeads = random.between(1, 2);
-    text.queryHeads = text.keyValueHeads * random.between(1, 3);
-    text.keySize = random.between(1, 20);
-    text.valueSize = random.between(1, 20);
-    text.stages = createStages(placement, text.queryHeads, random);
-    text.logSumExp = random.chance(0.5);
-    // Some of several tiles and blocks of keys.
-    bool isLong = random.chance(0.3);
-    Index batch = random.between(1, 2),
-          queries = random.between(0, isLong ? 110 : 40),
-          keys = random.between(0, isLong ? 200 : 50);
-    text.past = random.chance(0.3) ? random.between(0, queries) : 0;
-    if (random.chance(0.1))
-      queries = text.past = 0;
-
-    std::vector<TestTensor> tensors;
-    for (auto [heads, length, size] :
-         {std::tuple(text.queryHeads, queries, text.keySize),
-          std::tuple(text.keyValueHeads, keys, text.keySize),
-          std::tuple(text.keyValueHeads, keys, text.valueSize)}) {
-      Layout layout;
-      if (random.chance(0.3))
-        layout.order = {0, 2, 1, 3};
-      tensors.emplace_back(text.type, Shape{batch, heads, length, size},
-                           layout);
-      tensors.back().fill([&] { return random.normal(); });
-    }
-    for (const Stage &stage : text.stages)
-      tensors.push_back(createStage(stage, text.stageType, random));
-    std::vector<TestArgument> arguments(tensors.begin(), tensors.end());
-    TestTensor sink = normal(text.type, {text.queryHeads}, seed);
-    if (random.chance(0.3)) {
-      text.offset = "offset(%offset : index)";
-      text.parameters += ", %offset: index";
-      arguments.push_back(random.between(-5, 10));
-    } else if (random.chance(0.4)) {
-      text.offset = "offset(bottom_right)";
-    }
-    if (random.chance(0.2)) {
-      text.offset += " sink(%sink : tensor<" + std::to_string(text.queryHeads) +
-                     "x" + string(nameOf(text.type)) + ">)";
-      text.parameters += ", %sink: tensor<" + std::to_string(text.queryHeads) +
-                         "x" + string(nameOf(text.type)) + ">";
-      arguments.push_back(sink);
-    }
-    if (random.chance(0.15)) {
-      text.parameters += ", %seed: i64, %call: i32";
-      text.clauses += " dropout(0.4, %seed, %call)";
-      arguments.push_back(Index(seed));
-      arguments.push_back(3);
-    }
-    if (random.chance(0.3))
-      text.clauses += " score softcap(5.0)";
-    text.clauses += random.pick<string>(
-        {"", " mask causal", " mask causal", " mask causal",
-         " mask sliding_window(7, 3)", " mask causal, sliding_window(9, 0)",
-         " mask (%b, %h, %p, %j) { %x = arith.xori %p, %j : index %y = "
-         "arith.addi %x, %h : index %c3 = arith.constant 3 : index %z = "
-         "arith.andi %y, %c3 : index %keep = arith.cmpi ne, %z, %c3 : index "
-         "attn.yield %keep : i1 }"});
-    EXPECT_EQ(runEverywhere(text.write(), arguments).error, "");
+    MultiTokenSample sample = createMultiTokenSample(seed);
+    SCOPED_TRACE("seed " + std::to_string(seed) + ", " + sample.placement);
+    EXPECT_EQ(runEverywhere(sample.text.write(),
+                            {sample.arguments.begin(), sample.arguments.end()})
+                  .error,
+              "");
   }
 }
 

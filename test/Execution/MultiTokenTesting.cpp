@@ -116,3 +116,79 @@ TestTensor attn::test::createIdentity(const Stage &stage, ElementType type) {
   });
   return result;
 }
+
+MultiTokenSample attn::test::createMultiTokenSample(std::uint64_t number) {
+  Random random(number);
+  MultiTokenSample sample;
+  sample.placement = placements[std::size_t(number) % placements.size()];
+  MultiTokenText &text = sample.text;
+  text.type = random.pick<ElementType>({ElementType::f32, ElementType::f64,
+                                        ElementType::f32, ElementType::f16,
+                                        ElementType::bf16});
+  text.stageType = text.type == ElementType::f64 || random.chance(0.5)
+                       ? text.type
+                       : ElementType::f32;
+  text.keyValueHeads = random.between(1, 2);
+  text.queryHeads = text.keyValueHeads * random.between(1, 3);
+  text.keySize = random.between(1, 20);
+  text.valueSize = random.between(1, 20);
+  text.stages = createStages(sample.placement, text.queryHeads, random);
+  text.logSumExp = random.chance(0.5);
+  // Some of several tiles and blocks of keys.
+  bool isLong = random.chance(0.3);
+  Index batch = random.between(1, 2),
+        queries = random.between(0, isLong ? 110 : 40),
+        keys = random.between(0, isLong ? 200 : 50);
+  text.past = random.chance(0.3) ? random.between(0, queries) : 0;
+  if (random.chance(0.1))
+    queries = text.past = 0;
+
+  for (auto [heads, length, size] :
+       {std::tuple(text.queryHeads, queries, text.keySize),
+        std::tuple(text.keyValueHeads, keys, text.keySize),
+        std::tuple(text.keyValueHeads, keys, text.valueSize)}) {
+    Layout layout;
+    if (random.chance(0.3))
+      layout.order = {0, 2, 1, 3};
+    TestTensor &tensor = sample.tensors.emplace_back(
+        text.type, Shape{batch, heads, length, size}, layout);
+    tensor.fill([&] { return random.normal(); });
+  }
+  for (const Stage &stage : text.stages)
+    sample.tensors.push_back(createStage(stage, text.stageType, random));
+  for (const TestTensor &tensor : sample.tensors)
+    sample.arguments.emplace_back(tensor.view());
+  if (random.chance(0.3)) {
+    text.offset = "offset(%offset : index)";
+    text.parameters += ", %offset: index";
+    sample.arguments.emplace_back(random.between(-5, 10));
+  } else if (random.chance(0.4)) {
+    text.offset = "offset(bottom_right)";
+  }
+  if (random.chance(0.2)) {
+    string type = "tensor<" + std::to_string(text.queryHeads) + "x" +
+                  string(nameOf(text.type)) + ">";
+    text.offset += " sink(%sink : " + type + ")";
+    text.parameters += ", %sink: " + type;
+    TestTensor &sink =
+        sample.tensors.emplace_back(text.type, Shape{text.queryHeads});
+    sink.fill([&] { return random.normal(); });
+    sample.arguments.emplace_back(sink.view());
+  }
+  if (random.chance(0.15)) {
+    text.parameters += ", %seed: i64, %call: i32";
+    text.clauses += " dropout(0.4, %seed, %call)";
+    sample.arguments.emplace_back(Index(number));
+    sample.arguments.emplace_back(Index(3));
+  }
+  if (random.chance(0.3))
+    text.clauses += " score softcap(5.0)";
+  text.clauses += random.pick<string>(
+      {"", " mask causal", " mask causal", " mask causal",
+       " mask sliding_window(7, 3)", " mask causal, sliding_window(9, 0)",
+       " mask (%b, %h, %p, %j) { %x = arith.xori %p, %j : index %y = "
+       "arith.addi %x, %h : index %c3 = arith.constant 3 : index %z = "
+       "arith.andi %y, %c3 : index %keep = arith.cmpi ne, %z, %c3 : index "
+       "attn.yield %keep : i1 }"});
+  return sample;
+}

@@ -8,6 +8,7 @@
 #ifndef ATTN_TEST_EXECUTION_MULTITOKENTESTING_H
 #define ATTN_TEST_EXECUTION_MULTITOKENTESTING_H
 
+#include "attn/kernel.h"
 #include "test/Execution/Random.h"
 #include "test/Execution/TestTensor.h"
 
@@ -51,6 +52,17 @@ TestTensor createStage(const Stage &stage, ElementType type, Random &random);
 
 /// What changes nothing (T9).
 TestTensor createIdentity(const Stage &stage, ElementType type);
+
+/// A kernel of random clauses and sizes, with arguments.
+struct MultiTokenSample {
+  std::string placement;
+  MultiTokenText text;
+  std::vector<TestTensor> tensors;
+  std::vector<Argument> arguments;
+};
+
+/// Consecutive numbers have all placements.
+MultiTokenSample createMultiTokenSample(std::uint64_t number);
 
 } // namespace attn::test
 

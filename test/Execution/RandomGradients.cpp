@@ -7,16 +7,18 @@
 //
 // random-gradients [--regions] [--seed N] [--count N] [--type NAME]
 //
-// The gradients of the kernels of random-specs, with respect to all tensors of
-// floats: by the CPU pipeline on one thread and on two, which must give the
-// same bits, and by the reference, within their tolerance of the oracle, which
-// differentiates scores by difference quotients.
+// The gradients of the kernels of random-specs, and, of every fourth number, of
+// multi-token attention, with respect to all tensors of floats: by the CPU
+// pipeline on one thread and on two, which must give the same bits, and by the
+// reference, within their tolerance of the oracle, which differentiates scores
+// by difference quotients.
 //
 //===----------------------------------------------------------------------===//
 
 #include "attn/engine.h"
 #include "attn/gradient.h"
 #include "runtime/Interpreter/Interpreter.h"
+#include "test/Execution/MultiTokenTesting.h"
 #include "test/Execution/SpecAnswers.h"
 
 #include <cinttypes>
@@ -24,6 +26,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <tuple>
 
 using namespace attn;
@@ -66,6 +69,18 @@ private:
   SpecChoice choice;
   std::uint64_t numErrors = 0;
   std::map<string, double> largestErrors;
+};
+
+/// A kernel with arguments of a call.
+struct Sample {
+  string text, entry;
+  ElementType type;
+  std::vector<Argument> arguments;
+  std::vector<TestTensor> tensors; ///< That arguments are views of.
+  std::vector<std::pair<ElementType, Shape>> results;
+  std::optional<Call> call = std::nullopt; ///< The same.
+  /// Gradients before those of captures.
+  std::size_t numOwn = 3;
 };
 
 /// Tensors for results.
@@ -117,10 +132,39 @@ static double getSmallest(ElementType type, bool isCapture) {
   return isCapture ? 8 * unit : unit;
 }
 
-bool Runner::run(std::uint64_t number) {
-  Random random(number * 2);
+static Sample createSample(std::uint64_t number, const SpecChoice &choice) {
+  if (number % 4 == 0 && !choice.onlyRegions && !choice.type) {
+    MultiTokenSample stages = createMultiTokenSample(number / 4);
+    const MultiTokenText &text = stages.text;
+    const TestTensor &query = stages.tensors[0];
+    Shape rows = {query.size(0), text.queryHeads, query.size(2) - text.past},
+          output = rows;
+    output.push_back(text.valueSize);
+    Sample sample = {text.write(),   "f",
+                     text.type,      stages.arguments,
+                     stages.tensors, {{text.type, output}}};
+    if (text.logSumExp)
+      sample.results.push_back(
+          {text.type == ElementType::f64 ? ElementType::f64 : ElementType::f32,
+           rows});
+    sample.numOwn += text.stages.size();
+    return sample;
+  }
+  Random random(number * 2), ofCall(number * 2 + 1);
   KernelSpec spec = createKernelSpec(random, choice);
-  string text = spec.text();
+  Call call = createCall(spec, ofCall);
+  Sample sample = {spec.text(),      "attention", spec.type,
+                   call.arguments(), {},          {}};
+  for (const TensorView &result : call.results())
+    sample.results.push_back(
+        {result.type(), Shape(result.sizes().begin(), result.sizes().end())});
+  sample.call.emplace(std::move(call));
+  return sample;
+}
+
+bool Runner::run(std::uint64_t number) {
+  Sample sample = createSample(number, choice);
+  const string &text = sample.text;
   // Arguments by name.
   Expected<Kernel> forward =
       configurations[0].engine.compile(text, {.pipeline = "reference"});
@@ -134,14 +178,11 @@ bool Runner::run(std::uint64_t number) {
   if (!gradient)
     return fail(number, text, gradient.error().message);
 
-  Random ofCall(number * 2 + 1);
-  Call call = createCall(spec, ofCall);
-  std::vector<Argument> arguments = call.arguments();
-  std::vector<TestTensor> seeds;
-  for (const TensorView &result : call.results()) {
-    TestTensor &seed = seeds.emplace_back(
-        result.type(), Shape(result.sizes().begin(), result.sizes().end()));
-    seed.fill([&] { return ofCall.normal(); });
+  std::vector<Argument> &arguments = sample.arguments;
+  Random ofSeeds(number * 2 + 1);
+  for (const auto &[type, shape] : sample.results) {
+    TestTensor &seed = sample.tensors.emplace_back(type, shape);
+    seed.fill([&] { return ofSeeds.normal(); });
     arguments.emplace_back(seed.view());
   }
 
@@ -158,8 +199,8 @@ bool Runner::run(std::uint64_t number) {
     for (const Parameter &result : kernel->signature().results)
       types.push_back(result.type);
   }
-  Expected<std::vector<ReferenceResult>> expected =
-      interpret(*gradient, "gradient.mlir", "attention_gradient", arguments);
+  Expected<std::vector<ReferenceResult>> expected = interpret(
+      *gradient, "gradient.mlir", sample.entry + "_gradient", arguments);
   string errors;
   bool agree = true;
   for (std::size_t i = 0; i < answers.size(); ++i) {
@@ -179,13 +220,14 @@ bool Runner::run(std::uint64_t number) {
   for (std::size_t i = 0; i < answers.size(); ++i)
     for (std::size_t r = 0; r < types.size(); ++r) {
       Tolerance tolerance = toleranceFor(types[r], Quantity::gradient),
-                ofInputs = toleranceFor(spec.type, Quantity::gradient);
+                ofInputs = toleranceFor(sample.type, Quantity::gradient);
       tolerance.bound = std::max(tolerance.bound, ofInputs.bound);
-      tolerance.smallest = getSmallest(spec.type, /*isCapture=*/r >= 3);
+      tolerance.smallest = getSmallest(sample.type, r >= sample.numOwn);
       double &largest =
           largestErrors[configurations[i].pipeline + ", " +
-                        string(nameOf(spec.type)) + ", result " +
-                        (r < 3 ? std::to_string(r) : "of a capture")];
+                        string(nameOf(sample.type)) + ", result " +
+                        (r < sample.numOwn ? std::to_string(r)
+                                           : "of a capture")];
       string difference = describeDifference(
           answers[i].results[r], (*expected)[r].values, tolerance, &largest);
       if (!difference.empty())

@@ -13,11 +13,11 @@ func.func @scale(%q: !q, %s: f32) -> !q {
 
 !q = tensor<1x2x5x4xf32>
 
-func.func @stages(%q: !q, %w: tensor<1x2x2xf32>) -> !q {
+func.func @stages(%q: !q, %w: tensor<1x2x2xf32>, %s: f32) -> !q {
   %0 = tensor.empty() : !q
-  // expected-error @+1 {{'attn.multi_token_attention' has no gradient}}
+  // expected-error @+1 {{'attn.multi_token_attention' has no gradient: the operand 'scale'; a factor that the score captures has one}}
   %o = attn.multi_token_attention ins(%q, %q, %q : !q, !q, !q) outs(%0 : !q)
-      mix_before(%w : tensor<1x2x2xf32>)
+      scale(%s : f32) mix_before(%w : tensor<1x2x2xf32>)
   return %o : !q
 }
 
@@ -25,11 +25,12 @@ func.func @stages(%q: !q, %w: tensor<1x2x2xf32>) -> !q {
 
 !t = tensor<4x4xf32>
 
-func.func @reduction(%x: !t) -> !t {
-  %0 = tensor.empty() : !t
-  // expected-error @+1 {{'linalg.matmul' has no gradient}}
-  %y = linalg.matmul ins(%x, %x : !t, !t) outs(%0 : !t) -> !t
-  return %y : !t
+func.func @reduction(%x: !t, %k: tensor<2x2xf32>) -> tensor<3x3xf32> {
+  %0 = tensor.empty() : tensor<3x3xf32>
+  // expected-error @+1 {{'linalg.conv_2d' has no gradient}}
+  %y = linalg.conv_2d ins(%x, %k : !t, tensor<2x2xf32>)
+      outs(%0 : tensor<3x3xf32>) -> tensor<3x3xf32>
+  return %y : tensor<3x3xf32>
 }
 
 // -----

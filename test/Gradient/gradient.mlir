@@ -74,3 +74,30 @@ func.func @layer(%x: !x, %w: tensor<8x8xf32>, %unused: tensor<3xf32>) -> !h {
   %r = attn.rope half_split ins(%h, %c, %c : !h, tensor<5x2xf32>, tensor<5x2xf32>) outs(%0 : !h)
   return %r : !h
 }
+
+// -----
+
+!q = tensor<?x4x?x8xf32>
+!k = tensor<?x2x?x8xf32>
+
+// Multi-token attention is computed again by its gradient, which has those of its
+// stages and, where they are wanted, of the sink and of captures.
+// CHECK-LABEL: func.func @stages_gradient(
+// CHECK-SAME: %[[Q:[^:]*]]: tensor<?x4x?x8xf32>, %[[K:[^:]*]]: tensor<?x2x?x8xf32>, %[[W:[^:]*]]: tensor<4x3x5xf32>, %[[M:[^:]*]]: tensor<2x2x2xf32>, %[[S:[^:]*]]: tensor<4xf32>, %[[D:[^:]*]]: tensor<?x4x?x8xf32>)
+// CHECK-NOT: attn.multi_token_attention ins
+// CHECK: %[[G:.*]]:6 = attn.multi_token_attention_backward ins(%[[Q]], %[[K]], %[[K]], %[[D]] :
+// CHECK-SAME: sink(%[[S]] : tensor<4xf32>) convolve_before(%[[W]] : tensor<4x3x5xf32>) mix_after(%[[M]] : tensor<2x2x2xf32>) gradients(sink) mask(
+// CHECK: %[[KEY:.*]] = linalg.add ins(%[[G]]#1, %[[G]]#2 :
+// CHECK: return %[[G]]#0, %[[KEY]], %[[G]]#3, %[[G]]#4, %[[G]]#5
+func.func @stages(%q: !q, %k: !k, %w: tensor<4x3x5xf32>, %m: tensor<2x2x2xf32>,
+                  %s: tensor<4xf32>) -> !q {
+  %c0 = arith.constant 0 : index
+  %c2 = arith.constant 2 : index
+  %b = tensor.dim %q, %c0 : !q
+  %n = tensor.dim %q, %c2 : !q
+  %init = tensor.empty(%b, %n) : !q
+  %o = attn.multi_token_attention ins(%q, %k, %k : !q, !k, !k) outs(%init : !q)
+      sink(%s : tensor<4xf32>) convolve_before(%w : tensor<4x3x5xf32>)
+      mix_after(%m : tensor<2x2x2xf32>) mask causal
+  return %o : !q
+}

@@ -57,6 +57,8 @@ const AttentionCase &getPrefillCase(const std::string &name);
 
 /// Gradients of these, beside them.
 void registerGradient(const Options &options);
+/// Gradients of multi-token attention.
+void registerMultiTokenGradient(const Options &options);
 
 } // namespace attn::bench
 

@@ -21,12 +21,12 @@
 #include "runtime/Reference/Compare.h"
 #include "runtime/Reference/Values.h"
 #include "tools/attn-bench/Families.h"
+#include "tools/attn-bench/MultiTokenCase.h"
 #include "tools/attn-bench/Peak.h"
 #include "tools/attn-bench/RowCheck.h"
 #include "tools/attn-bench/Samples.h"
 #include "tools/attn-bench/Series.h"
 
-#include <cmath>
 #include <limits>
 #include <optional>
 
@@ -35,45 +35,8 @@ using namespace attn::bench;
 
 namespace {
 
-constexpr Index headSize = 64;
-
-/// Stages on one side of the softmax.
-struct Side {
-  bool convolves = false; ///< By the paper's kernel, 6 queries by 11 keys.
-  Index mixed = 1;        ///< Heads that are mixed with each other.
-};
-
-constexpr Index kernelQueries = 6, kernelKeys = 11;
-
-struct MultiTokenCase {
-  std::string name;
-  Side before, after;
-  Index heads, length;
-
-  /// Operations on visible pairs: a multiplication and an addition for each
-  /// feature of both products, tap and mixed head.
-  double countFlops() const {
-    double ofPair = 4.0 * double(headSize);
-    for (const Side &side : {before, after}) {
-      ofPair += side.convolves ? 2.0 * double(kernelQueries * kernelKeys) : 0;
-      ofPair += side.mixed > 1 ? 2.0 * double(side.mixed) : 0;
-    }
-    return ofPair * double(heads) * double(length) * double(length + 1) / 2;
-  }
-  std::vector<Index> kernelSizes() const {
-    return {heads, kernelQueries, kernelKeys};
-  }
-  std::vector<Index> mixingSizes(const Side &side) const {
-    return {heads / side.mixed, side.mixed, side.mixed};
-  }
-  std::string text(ElementType type) const;
-  AttentionCase causal() const {
-    Variant variant;
-    variant.clauses = "mask causal";
-    variant.visibility.after = 0;
-    return {"causal", heads, heads, length, headSize, variant};
-  }
-};
+constexpr Index headSize = MultiTokenCase::headSize,
+                kernelQueries = MultiTokenCase::kernelQueries;
 
 /// A kernel with its tensors.
 class Runner {
@@ -133,60 +96,10 @@ private:
 
 } // namespace
 
-static std::string tensorText(const std::vector<Index> &sizes,
-                              ElementType type) {
-  std::string text = "tensor<";
-  for (Index size : sizes)
-    text += std::to_string(size) + "x";
-  return text + std::string(nameOf(type)) + ">";
-}
-
-std::string MultiTokenCase::text(ElementType type) const {
-  std::string rows = tensorText({1, heads, length, headSize}, type), arguments,
-              clauses;
-  auto addStage = [&](const char *clause, const char *name,
-                      const std::vector<Index> &sizes) {
-    std::string stage = tensorText(sizes, type);
-    arguments += std::string(", %") + name + ": " + stage;
-    clauses += std::string(" ") + clause + "(%" + name + " : " + stage + ")";
-  };
-  if (before.convolves)
-    addStage("convolve_before", "kernel_before", kernelSizes());
-  if (before.mixed > 1)
-    addStage("mix_before", "weights_before", mixingSizes(before));
-  if (after.convolves)
-    addStage("convolve_after", "kernel_after", kernelSizes());
-  if (after.mixed > 1)
-    addStage("mix_after", "weights_after", mixingSizes(after));
-  return "func.func @attention(%query: " + rows + ", %key: " + rows +
-         ", %value: " + rows + arguments + ") -> " + rows +
-         " {\n  %init = tensor.empty() : " + rows +
-         "\n  %output = attn.multi_token_attention\n      ins(%query, %key, "
-         "%value : " +
-         rows + ", " + rows + ", " + rows + ")\n      outs(%init : " + rows +
-         ")" + clauses + " mask causal\n  return %output : " + rows + "\n}\n";
-}
-
 void Runner::fill(ElementType type) {
-  std::mt19937_64 random(1);
-  Index heads = attention.heads, length = attention.length;
-  std::vector<Index> sizes = {1, heads, length, headSize};
-  for (int i = 0; i < 3; ++i)
-    inputs.emplace_back(type, sizes).fillNormal(random);
-  auto addStage = [&](const std::vector<Index> &stageSizes, Index terms) {
-    std::normal_distribution<double> normal(0, 1 / std::sqrt(double(terms)));
-    inputs.emplace_back(type, stageSizes).fill([&](Index) {
-      return normal(random);
-    });
-  };
-  for (const Side &side : {attention.before, attention.after}) {
-    if (side.convolves)
-      addStage(attention.kernelSizes(), kernelQueries * kernelKeys);
-    if (side.mixed > 1)
-      addStage(attention.mixingSizes(side), side.mixed);
-  }
+  inputs = createInputs(attention, type);
   // What is never written shows.
-  output.emplace(type, sizes).fill([](Index) {
+  output.emplace(type, attention.rowSizes()).fill([](Index) {
     return std::numeric_limits<double>::quiet_NaN();
   });
   for (const Buffer &input : inputs)
@@ -223,7 +136,8 @@ Status Runner::checkAt(Index row) const {
   };
   problem.outputLength = 1;
   std::size_t next = 3;
-  auto takeStages = [&](const Side &side, reference::MultiTokenStages &stages) {
+  auto takeStages = [&](const MultiTokenCase::Side &side,
+                        reference::MultiTokenStages &stages) {
     if (side.convolves)
       stages.kernel = inputs[next++].view();
     if (side.mixed > 1)
@@ -323,25 +237,10 @@ void bench::registerMultiToken(const Options &options) {
                                           options);
         });
   };
-  constexpr Index heads = 16;
-  struct Placement {
-    const char *name;
-    Side before, after;
-  };
-  for (const Placement &placement :
-       std::initializer_list<Placement>{{"pre-kq", {true, 1}, {}},
-                                        {"post-kq", {}, {true, 1}},
-                                        {"pre-heads", {false, 2}, {}},
-                                        {"post-heads", {}, {false, 2}},
-                                        {"post-heads-of-4", {}, {false, 4}},
-                                        {"post-heads-of-8", {}, {false, 8}},
-                                        {"post-heads-of-16", {}, {false, 16}},
-                                        {"paper", {true, 1}, {false, 2}}}) {
-    for (Index length : {1024, 2048, 4096, 8192})
+  for (Index length : {1024, 2048, 4096, 8192})
+    for (const MultiTokenCase &attention : getMultiTokenCases(length))
       for (unsigned threads : {1u, 2u})
-        add({placement.name, placement.before, placement.after, heads, length},
-            threads);
-  }
+        add(attention, threads);
   // Long, of as many heads as are mixed.
   add({"paper", {true, 1}, {false, 2}, 2, 32768}, 1);
 }

@@ -80,6 +80,7 @@ int main(int argc, char **argv) {
   registerAppend(options);
   registerVariants(options);
   registerGradient(options);
+  registerMultiTokenGradient(options);
   registerMultiToken(options);
   registerCall(options);
   registerCompile(options);

@@ -53,6 +53,15 @@ bool multipliesAndAdds(linalg::LinalgOp op);
 LogicalResult vectorizeConvolution(RewriterBase &rewriter, linalg::LinalgOp op,
                                    const VectorRegisters &registers);
 
+/// Whether `op` is B[e,a,k] += sum over r and j of A[e,r+a,j+k] * C[r,j], the
+/// gradient of such a kernel.
+bool isKernelGradient(linalg::LinalgOp op);
+/// Replaces it, of f32 on buffers of static sizes, by loops that keep sums of a
+/// column of the kernel in registers. Fails, having changed nothing, on others.
+LogicalResult vectorizeKernelGradient(RewriterBase &rewriter,
+                                      linalg::LinalgOp op,
+                                      const VectorRegisters &registers);
+
 /// Replaces C[m,n] += A[m,k] * B[n,k] on buffers, where n are static and no
 /// more than a vector has lanes and k fill vectors, by loops around vectors of
 /// k. The operation must be a sum of products, of f32 or, where the target

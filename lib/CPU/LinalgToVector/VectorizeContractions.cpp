@@ -248,11 +248,15 @@ struct VectorizeContractions
                                 machine.hasPairs(),
                                 machine.getBf16Tiles(),
                                 machine.getI8Dot()};
-    SmallVector<linalg::LinalgOp> ops, contractions;
+    SmallVector<linalg::LinalgOp> ops, contractions, kernelGradients;
     getOperation()->walk([&](linalg::LinalgOp op) {
       if (isContraction(op))
         ops.push_back(op);
+      else if (isKernelGradient(op))
+        kernelGradients.push_back(op);
     });
+    for (linalg::LinalgOp op : kernelGradients)
+      (void)vectorizeKernelGradient(rewriter, op, target.registers);
     for (linalg::LinalgOp op : ops)
       if (failed(vectorizeConvolution(rewriter, op, target.registers)))
         contractions.push_back(op);

@@ -42,11 +42,11 @@ struct GradientOptions {
 /// to results; it gives the gradients of that number with respect to arguments,
 /// in the order of `of`.
 ///
-/// Differentiated are attention with any score and mask, layers
-/// (`attn.multi_head_attention`, rotation, projections with weights of floats,
-/// norms of heads, dropout) and elementwise operations; not multi-token
-/// attention and caches. An error carries the MLIR diagnostics, with the place
-/// of what has no gradient.
+/// Differentiated are attention with any score and mask, multi-token attention,
+/// layers (`attn.multi_head_attention`, rotation, projections with weights of
+/// floats, norms of heads, dropout), products of matrices and elementwise
+/// operations; not caches. An error carries the MLIR diagnostics, with the
+/// place of what has no gradient.
 ///
 ///     Expected<std::string> text = attention.text();
 ///     Expected<std::string> gradient = differentiate(*text, {.of =

@@ -1,0 +1,378 @@
+//===- MultiTokenBackwardLowering.cpp - Its gradients, to loops -----------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// The reference lowering of attn.multi_token_attention_backward. What a tile of
+// rows of the output gives to the gradients is linear in the gradients of these
+// rows, so that each tile computes its strip again, goes back through it, and
+// adds to the gradients of all that it has read:
+//
+//   for every batch entry
+//     for every tile of output rows
+//       scores, probabilities, weights   = as in MultiTokenLowering.cpp
+//       gradient                         = dropout(output gradient * value^T)
+//       gradient                         = transposed stages after(gradient)
+//       gradient                         = softmax of each row, differentiated
+//       gradient                         = transposed stages before(gradient)
+//       gradients of queries and keys   += products with it
+//
+// Rows before those of the tile have a gradient by what these read of them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Reference/Lowerings.h"
+#include "lib/Reference/MultiTokenCode.h"
+#include "lib/Reference/ScoreGradient.h"
+#include "lib/Reference/StageCode.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+namespace {
+
+/// Emits the lowering of one op, of which `attention` is differentiated.
+class MultiTokenBackwardLowering : MultiTokenCode {
+public:
+  MultiTokenBackwardLowering(MultiTokenAttentionBackwardOp op,
+                             MultiTokenAttentionOp attention,
+                             ScoreGradient &ofScores, OpBuilder &builder)
+      : MultiTokenCode(attention, builder), gradients(op), ofScores(ofScores) {}
+
+  /// Returns the op's results.
+  SmallVector<Value> emit() {
+    SmallVector<Value> sums;
+    for (Value out : gradients.getOuts())
+      sums.push_back(fill(emitSumsOf(out), 0.0));
+    StageCode code(b, loc);
+    transposedBefore = code.transpose(convert(before));
+    transposedAfter = code.transpose(convert(after));
+    sums = loopOverTiles(sums, [&](const Tile &tile, ValueRange sums) {
+      return emitTile(tile, sums);
+    });
+    SmallVector<Value> results;
+    for (auto [sum, out] : llvm::zip(sums, gradients.getOuts()))
+      results.push_back(convertElements(
+          sum,
+          cast<FloatType>(cast<ShapedType>(out.getType()).getElementType())));
+    return results;
+  }
+
+private:
+  Value emitSumsOf(Value out) {
+    if (cast<ShapedType>(out.getType()).getElementType() == accumulation)
+      return out;
+    return emptyLike(out, accumulation);
+  }
+
+  Stages convert(Stages stages) {
+    for (Value *operand : {&stages.kernel, &stages.mixing})
+      if (*operand)
+        *operand = convertElements(*operand, accumulation);
+    return stages;
+  }
+
+  /// The sums with what the rows of a tile add to them.
+  SmallVector<Value> emitTile(const Tile &tile, ValueRange carried) {
+    SmallVector<Value> sums(carried);
+    Value scores = emitScores(tile);
+    StagedStrip ofScore = emitStages(before, hide(scores, scores, 0.0), scores);
+    auto [probabilities, logSumExp] =
+        emitSoftmax(tile, hide(ofScore.result, scores, -kInfinity));
+    StagedStrip ofWeight = emitStages(after, probabilities, scores);
+    Value weights = emitDropouts(tile, ofWeight.result);
+
+    sums[2] = addToValues(tile, weights, scores, sums[2]);
+    Value gradient = emitOfWeights(tile, scores);
+    unsigned numBefore =
+        (before.kernel != nullptr) + (before.mixing != nullptr);
+    gradient = emitOfStages(after, transposedAfter, ofWeight, gradient, scores,
+                            MutableArrayRef(sums).drop_front(3 + numBefore));
+    Value delta = emitDelta(tile, probabilities, gradient);
+    if (gradients.getOfSink()) {
+      Value &sum = sums[gradients.getSinkNumber()];
+      sum = addToSink(tile, logSumExp, delta, sum);
+    }
+    gradient = hide(emitOfSoftmax(probabilities, gradient, delta), scores, 0.0);
+    gradient = emitOfStages(before, transposedBefore, ofScore, gradient, scores,
+                            MutableArrayRef(sums).drop_front(3));
+    if (op.hasScore())
+      gradient = emitOfProducts(tile, gradient, scores, sums);
+    sums[0] = addToQueries(tile, gradient, scores, sums[0]);
+    sums[1] = addToKeys(tile, gradient, scores, sums[1]);
+    return sums;
+  }
+
+  //===--------------------------------------------------------------------===//
+  // From the output to the products
+  //===--------------------------------------------------------------------===//
+
+  /// The gradient of the weights of a strip, 0 in the rows before the tile's.
+  Value emitOfWeights(const Tile &tile, Value scores) {
+    AffineExpr r, j, d;
+    bindDims(b.getContext(), r, j, d);
+    Value strip = fill(emptyStrip(tile), 0.0);
+    strip = loop(zero, index(numHeads), strip, [&](Value head, Value strip) {
+      Value rows = extractOutputRows(tile, head);
+      Value value = extractKeys(op.getValue(), tile, head);
+      Value products = fill(empty({tile.count, numKeys}, accumulation), 0.0);
+      products = createGeneric(
+          b, loc, {rows, value}, products, {{r, d}, {j, d}, {r, j}},
+          [&](ValueRange e) -> Value {
+            return arith::AddFOp::create(b, loc, e[2], mul(e[0], e[1]));
+          });
+      return insert(products, strip, getOutputRows(tile, head));
+    });
+    return hide(emitDropouts(tile, strip), scores, 0.0);
+  }
+
+  /// What a gradient is before the stages of one side, to whose gradients it
+  /// adds, which `sums` begins with.
+  Value emitOfStages(Stages stages, Stages transposed, const StagedStrip &strip,
+                     Value gradient, Value scores,
+                     MutableArrayRef<Value> sums) {
+    StageCode code(b, loc);
+    if (stages.mixing) {
+      Value &sum = sums[stages.kernel ? 1 : 0];
+      sum = code.addToMixing(stages, strip.convolved, gradient, sum);
+      gradient = hide(code.emitMixing(transposed, gradient), scores, 0.0);
+    }
+    if (stages.kernel) {
+      sums[0] = code.addToKernel(stages, strip.read, gradient, sums[0]);
+      gradient = hide(code.emitTransposedConvolution(transposed, gradient),
+                      scores, 0.0);
+    }
+    return gradient;
+  }
+
+  /// `D` of each row, `(Hq, rows)`.
+  Value emitDelta(const Tile &tile, Value probabilities, Value gradient) {
+    AffineExpr h, r, j;
+    bindDims(b.getContext(), h, r, j);
+    Value sums = fill(empty({numHeads, tile.rows}, accumulation), 0.0);
+    sums = multiplyAdd({{h, r, j}, {h, r, j}, {h, r}},
+                       {probabilities, gradient}, sums);
+    Value ofLogSumExp = gradients.getLogSumExpGradient();
+    if (!ofLogSumExp)
+      return sums;
+    Box rows = {{0, tile.before}, {numHeads, tile.count}};
+    Value own =
+        slice(ofLogSumExp,
+              {{tile.batch, 0, tile.begin}, {1, numHeads, tile.count}}, 2);
+    Value part = map(own, extract(sums, rows), [&](ValueRange e) -> Value {
+      return arith::SubFOp::create(b, loc, e[1], e[0]);
+    });
+    return insert(part, sums, rows);
+  }
+
+  /// `P * (P' - D)`.
+  Value emitOfSoftmax(Value probabilities, Value gradient, Value delta) {
+    return map({probabilities, gradient, delta},
+               emptyLike(gradient, accumulation), [&](ValueRange e) -> Value {
+                 return mul(e[0], arith::SubFOp::create(b, loc, e[1], e[2]));
+               });
+  }
+
+  /// The gradients of the products, times the scale, from those of scores,
+  /// which are added to the sums of captures.
+  Value emitOfProducts(const Tile &tile, Value ofScore, Value scores,
+                       SmallVector<Value> &sums) {
+    unsigned first = gradients.getFirstCaptureNumber();
+    SmallVector<Value> carried = {emptyStrip(tile)};
+    llvm::append_range(carried, llvm::drop_begin(sums, first));
+    carried = loopHeadsAndRows(
+        tile, carried, [&](Value head, Value r, ValueRange carried) {
+          Value dots = emitDots(tile, head, r);
+          RowPosition row = getPosition(tile, head, r);
+          return loop(zero, numKeys, carried, [&](Value j, ValueRange carried) {
+            return emitOfProduct(row, {head, r, j}, dots, ofScore, scores,
+                                 carried);
+          });
+        });
+    std::copy(carried.begin() + 1, carried.end(), sums.begin() + first);
+    return carried[0];
+  }
+
+  /// At one position, of which nothing is evaluated where it is hidden.
+  SmallVector<Value> emitOfProduct(const RowPosition &row, ArrayRef<Value> at,
+                                   Value dots, Value ofScore, Value scores,
+                                   ValueRange carried) {
+    Value isHidden = isMinusInfinity(load(scores, at[0], at[1], at[2]));
+    auto emitHidden = [&](OpBuilder &, Location) {
+      SmallVector<Value> results(carried);
+      results[0] =
+          store(real(accumulation, 0.0), results[0], at[0], at[1], at[2]);
+      scf::YieldOp::create(b, loc, results);
+    };
+    auto emitVisible = [&](OpBuilder &, Location) {
+      SmallVector<Value> results(carried);
+      Value dot = tensor::ExtractOp::create(b, loc, dots, at[2]);
+      SmallVector<Value> arguments = {mul(dot, scale), row.number, row.head,
+                                      row.position, at[2]};
+      llvm::append_range(arguments, op.getScoreCaptures());
+      Value gradient = load(ofScore, at[0], at[1], at[2]);
+      results[0] = store(mul(gradient, ofScores.emitSlope(arguments)),
+                         results[0], at[0], at[1], at[2]);
+      ofScores.addToCaptures(gradient, arguments,
+                             MutableArrayRef(results).drop_front());
+      scf::YieldOp::create(b, loc, results);
+    };
+    return scf::IfOp::create(b, loc, isHidden, emitHidden, emitVisible)
+        .getResults();
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Sums
+  //===--------------------------------------------------------------------===//
+
+  /// Adds the products of a strip's rows with the output's gradient to that of
+  /// the values.
+  Value addToValues(const Tile &tile, Value weights, Value scores, Value sums) {
+    AffineExpr r, j, d;
+    bindDims(b.getContext(), r, j, d);
+    return loop(zero, index(numHeads), sums, [&](Value head, Value sums) {
+      Box rows = getOutputRows(tile, head);
+      Value part = addVisible(slice(scores, rows, 2), slice(weights, rows, 2),
+                              extractOutputRows(tile, head), Value(),
+                              extractKeys(sums, tile, head),
+                              {{r, j}, {r, j}, {r, d}, {j, d}});
+      return insert(part, sums, getKeys(sums, tile, head));
+    });
+  }
+
+  Value addToKeys(const Tile &tile, Value gradient, Value scores, Value sums) {
+    AffineExpr r, j, d;
+    bindDims(b.getContext(), r, j, d);
+    return loop(zero, index(numHeads), sums, [&](Value head, Value sums) {
+      Value part = addVisible(
+          extractHead(scores, tile, head), extractHead(gradient, tile, head),
+          extractRows(op.getQuery(), tile.batch, head, tile.first, tile.rows),
+          scale, extractKeys(sums, tile, head),
+          {{r, j}, {r, j}, {r, d}, {j, d}});
+      return insert(part, sums, getKeys(sums, tile, head));
+    });
+  }
+
+  Value addToQueries(const Tile &tile, Value gradient, Value scores,
+                     Value sums) {
+    AffineExpr r, j, d;
+    bindDims(b.getContext(), r, j, d);
+    int64_t size = op.getQueryType().getDimSize(3);
+    return loop(zero, index(numHeads), sums, [&](Value head, Value sums) {
+      Box rows = {{tile.batch, head, tile.first, 0}, {1, 1, tile.rows, size}};
+      Value part = addVisible(
+          extractHead(scores, tile, head), extractHead(gradient, tile, head),
+          extractKeys(op.getKey(), tile, head), scale, slice(sums, rows, 2),
+          {{r, j}, {r, j}, {j, d}, {r, d}});
+      return insert(part, sums, rows);
+    });
+  }
+
+  /// `sums += factor * strip * operand` where the score is not -inf, whatever
+  /// the operand holds elsewhere (B4).
+  Value addVisible(Value scores, Value strip, Value operand, Value factor,
+                   Value sums, ArrayRef<ArrayRef<AffineExpr>> indices) {
+    return createGeneric(b, loc, {scores, strip, operand}, sums, indices,
+                         [&](ValueRange e) -> Value {
+                           Value product = mul(e[1], e[2]);
+                           if (factor)
+                             product = mul(product, factor);
+                           Value sum =
+                               arith::AddFOp::create(b, loc, e[3], product);
+                           return arith::SelectOp::create(
+                               b, loc, isMinusInfinity(e[0]), e[3], sum);
+                         });
+  }
+
+  Value addToSink(const Tile &tile, Value logSumExp, Value delta, Value sums) {
+    return loopHeadsAndRows(
+               tile, sums,
+               [&](Value head, Value r, ValueRange sums) -> SmallVector<Value> {
+                 Value sink = PositionCode::convert(
+                     tensor::ExtractOp::create(b, loc, op.getSink(), head),
+                     accumulation);
+                 ValueRange at = {head, r};
+                 Value lse = tensor::ExtractOp::create(b, loc, logSumExp, at);
+                 Value weight = math::ExpOp::create(
+                     b, loc, arith::SubFOp::create(b, loc, sink, lse));
+                 // Of two infinities, the difference would be NaN.
+                 weight =
+                     arith::SelectOp::create(b, loc, isMinusInfinity(sink),
+                                             real(accumulation, 0.0), weight);
+                 Value product =
+                     mul(weight, tensor::ExtractOp::create(b, loc, delta, at));
+                 Value sum = tensor::ExtractOp::create(b, loc, sums[0], head);
+                 sum = arith::SubFOp::create(b, loc, sum, product);
+                 return {tensor::InsertOp::create(b, loc, sum, sums[0], head)};
+               })
+        .front();
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Rows and numbers
+  //===--------------------------------------------------------------------===//
+
+  /// The product in the type of sums.
+  Value mul(Value x, Value y) {
+    return arith::MulFOp::create(b, loc, PositionCode::convert(x, accumulation),
+                                 PositionCode::convert(y, accumulation));
+  }
+
+  Value extractHead(Value strip, const Tile &tile, Value head) {
+    return slice(strip, {{head, 0, 0}, {1, tile.rows, numKeys}}, 2);
+  }
+  /// Where the rows of the output are in a strip.
+  Box getOutputRows(const Tile &tile, Value head) {
+    return {{head, tile.before, 0}, {1, tile.count, numKeys}};
+  }
+  Value extractOutputRows(const Tile &tile, Value head) {
+    return extractRows(gradients.getOutputGradient(), tile.batch, head,
+                       tile.begin, tile.count);
+  }
+  Box getKeys(Value tensor, const Tile &tile, Value head) {
+    return {{tile.batch, emitKeyHead(head), 0, 0},
+            {1, 1, numKeys,
+             cast<RankedTensorType>(tensor.getType()).getDimSize(3)}};
+  }
+  Value extractKeys(Value tensor, const Tile &tile, Value head) {
+    return slice(tensor, getKeys(tensor, tile, head), 2);
+  }
+
+  MultiTokenAttentionBackwardOp gradients;
+  ScoreGradient &ofScores;
+  Stages transposedBefore, transposedAfter;
+};
+
+struct LowerMultiTokenBackward
+    : OpRewritePattern<MultiTokenAttentionBackwardOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(MultiTokenAttentionBackwardOp op,
+                                PatternRewriter &rewriter) const override {
+    if (op->getNumResults() == 0)
+      return failure();
+    ScoreGradient ofScores(rewriter, op.getLoc(), op.getScore());
+    if (failed(ofScores.prepare(MultiTokenAttentionOp::kNumScoreArguments,
+                                op.getOfCaptures())))
+      return failure();
+    // Only for what it says.
+    MultiTokenAttentionOp attention = op.createAttention(rewriter);
+    rewriter.replaceOp(
+        op,
+        MultiTokenBackwardLowering(op, attention, ofScores, rewriter).emit());
+    rewriter.eraseOp(attention);
+    return success();
+  }
+};
+
+} // namespace
+
+void attn::populateMultiTokenBackwardLowering(RewritePatternSet &patterns) {
+  patterns.add<LowerMultiTokenBackward>(patterns.getContext());
+}

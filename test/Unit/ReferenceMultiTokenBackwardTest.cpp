@@ -1,0 +1,213 @@
+//===- ReferenceMultiTokenBackwardTest.cpp - The oracle's gradients -------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Against difference quotients of the oracle of multi-token attention.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/Reference/MultiTokenBackward.h"
+
+#include "gtest/gtest.h"
+
+#include <cmath>
+#include <random>
+
+using namespace attn;
+using namespace attn::reference;
+
+namespace {
+
+using Sizes = std::vector<std::int64_t>;
+
+struct Tensor {
+  Tensor(const Sizes &sizes, std::mt19937_64 &random) : sizes(sizes) {
+    std::normal_distribution<double> normal;
+    std::int64_t count = 1;
+    for (std::int64_t size : sizes)
+      count *= size;
+    for (std::int64_t i = 0; i < count; ++i)
+      elements.push_back(normal(random));
+  }
+  TensorView view() const { return {elements.data(), std::span(sizes)}; }
+
+  Sizes sizes;
+  std::vector<double> elements;
+};
+
+/// Four heads, of which pairs share keys, with five rows of output of seven
+/// queries.
+struct Sample {
+  explicit Sample(std::uint64_t seed) : random(seed) {
+    problem.attention.query = query.view();
+    problem.attention.key = key.view();
+    problem.attention.value = value.view();
+    problem.outputLength = 5;
+  }
+
+  /// The sum of the results times their gradients.
+  double sum() const {
+    Expected<AttentionResult> result = multiTokenAttention(problem);
+    EXPECT_TRUE(result) << result.error().message;
+    double sum = 0;
+    for (std::size_t i = 0; i < result->output.size(); ++i)
+      sum += result->output[i] * outputGradient.elements[i];
+    for (std::size_t i = 0; i < result->logSumExp.size(); ++i)
+      if (std::isfinite(result->logSumExp[i]))
+        sum += result->logSumExp[i] * logSumExpGradient.elements[i];
+    return sum;
+  }
+
+  void check() {
+    MultiTokenBackwardProblem backward{problem, outputGradient.view(),
+                                       logSumExpGradient.view(),
+                                       /*visit=*/{}};
+    Expected<MultiTokenBackwardResult> result =
+        multiTokenAttentionBackward(backward);
+    ASSERT_TRUE(result) << result.error().message;
+    compare("query", query.elements, result->attention.query);
+    compare("key", key.elements, result->attention.key);
+    compare("value", value.elements, result->attention.value);
+    compare("sink", problem.attention.sink, result->attention.sink);
+    for (auto [name, tensor, view, gradient] :
+         {std::tuple("kernel before", &kernelBefore, &problem.before.kernel,
+                     &result->before.kernel),
+          std::tuple("mixing before", &mixing, &problem.before.mixing,
+                     &result->before.mixing),
+          std::tuple("kernel after", &kernelAfter, &problem.after.kernel,
+                     &result->after.kernel),
+          std::tuple("mixing after", &mixing, &problem.after.mixing,
+                     &result->after.mixing)})
+      if (*view)
+        compare(name, tensor->elements, *gradient);
+      else
+        EXPECT_TRUE(gradient->empty()) << name;
+  }
+
+  void compare(const std::string &name, std::vector<double> &of,
+               const std::vector<double> &gradient) {
+    SCOPED_TRACE(name);
+    ASSERT_EQ(of.size(), gradient.size());
+    for (std::size_t i = 0; i < of.size(); ++i) {
+      double before = of[i];
+      double expected = differentiate(
+          [&](double x) {
+            of[i] = before + x;
+            double result = sum();
+            of[i] = before;
+            return result;
+          },
+          1e-3);
+      EXPECT_NEAR(gradient[i], expected,
+                  1e-7 * std::fmax(1, std::fabs(expected)))
+          << "element " << i;
+    }
+  }
+
+  std::mt19937_64 random;
+  Tensor query{{2, 4, 7, 3}, random}, key{{2, 2, 6, 3}, random},
+      value{{2, 2, 6, 2}, random}, outputGradient{{2, 4, 5, 2}, random},
+      logSumExpGradient{{2, 4, 5}, random}, kernelBefore{{4, 3, 5}, random},
+      kernelAfter{{4, 2, 2, 3}, random}, mixing{{2, 2, 2}, random};
+  MultiTokenProblem problem;
+};
+
+void makeCausal(Sample &sample) {
+  sample.problem.attention.bottomRight = true;
+  sample.problem.attention.mask = [](std::int64_t, std::int64_t h,
+                                     std::int64_t p, std::int64_t j) {
+    return j <= p && (j + h) % 5 != 3; // Heads see others.
+  };
+}
+
+TEST(ReferenceMultiTokenBackward, OfNoStages) { Sample(1).check(); }
+
+TEST(ReferenceMultiTokenBackward, OfStagesBefore) {
+  Sample sample(2);
+  makeCausal(sample);
+  sample.problem.before.kernel = sample.kernelBefore.view();
+  sample.check();
+  sample.problem.before.mixing = sample.mixing.view();
+  sample.check();
+}
+
+TEST(ReferenceMultiTokenBackward, OfStagesAfter) {
+  Sample sample(3);
+  makeCausal(sample);
+  sample.problem.after.mixing = sample.mixing.view();
+  sample.check();
+  sample.problem.after.mixing.reset();
+  sample.problem.after.kernel = sample.kernelAfter.view();
+  sample.check();
+}
+
+TEST(ReferenceMultiTokenBackward, OfBothSidesWithAll) {
+  Sample sample(4);
+  makeCausal(sample);
+  sample.problem.before.kernel = sample.kernelBefore.view();
+  sample.problem.before.mixing = sample.mixing.view();
+  sample.problem.after.kernel = sample.kernelAfter.view();
+  sample.problem.attention.sink = {0.5, -1, 2, 0};
+  sample.problem.attention.dropout = {0.3, 7, 1};
+  sample.problem.attention.score = [](double s, std::int64_t, std::int64_t h,
+                                      std::int64_t p, std::int64_t j) {
+    return 2 * std::tanh(s / 2) + 0.1 * double(h) * double(j - p);
+  };
+  sample.check();
+}
+
+/// A hidden position adds nothing, whatever it holds, and a row of hidden ones
+/// gives its log-sum-exp's gradient to the sink.
+TEST(ReferenceMultiTokenBackward, OfHiddenPositions) {
+  Sample sample(5);
+  sample.problem.before.kernel = sample.kernelBefore.view();
+  sample.problem.after.mixing = sample.mixing.view();
+  sample.problem.attention.sink = {0.5, -1, 2, 0};
+  sample.problem.attention.mask = [](std::int64_t, std::int64_t, std::int64_t,
+                                     std::int64_t j) { return j != 2; };
+  for (Tensor *tensor : {&sample.key, &sample.value})
+    for (std::size_t head = 0; head < 4; ++head)
+      tensor->elements[(head * 6 + 2) * std::size_t(tensor->sizes[3])] =
+          std::nan("");
+  MultiTokenBackwardProblem backward{
+      sample.problem, sample.outputGradient.view(), {}, {}};
+  Expected<MultiTokenBackwardResult> result =
+      multiTokenAttentionBackward(backward);
+  ASSERT_TRUE(result);
+  for (double element : result->attention.query)
+    EXPECT_TRUE(std::isfinite(element));
+  for (double element : result->before.kernel)
+    EXPECT_TRUE(std::isfinite(element));
+  EXPECT_EQ(result->attention.key[6], 0);
+
+  backward.attention.attention.mask = [](std::int64_t, std::int64_t,
+                                         std::int64_t,
+                                         std::int64_t) { return false; };
+  backward.logSumExpGradient = sample.logSumExpGradient.view();
+  result = multiTokenAttentionBackward(backward);
+  ASSERT_TRUE(result);
+  for (double element : result->attention.query)
+    EXPECT_EQ(element, 0);
+  double sum = 0;
+  for (std::size_t b = 0; b < 2; ++b)
+    for (std::size_t r = 0; r < 5; ++r)
+      sum += sample.logSumExpGradient.elements[b * 20 + r];
+  EXPECT_NEAR(result->attention.sink[0], sum, 1e-12);
+}
+
+TEST(ReferenceMultiTokenBackward, SaysWhatIsMalformed) {
+  Sample sample(6);
+  sample.problem.before.kernel = sample.mixing.view();
+  MultiTokenBackwardProblem backward{
+      sample.problem, sample.outputGradient.view(), {}, {}};
+  Expected<MultiTokenBackwardResult> result =
+      multiTokenAttentionBackward(backward);
+  ASSERT_FALSE(result);
+  EXPECT_NE(result.error().message.find("kernel: expected (Hq, [ch,] cq, ck)"),
+            std::string::npos);
+}
+
+} // namespace
