@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/AttnOps.h"
-#include "lib/Gradient/OpGradients.h"
+#include "lib/Gradient/Differentiable.h"
 #include "lib/Gradient/Passes.h"
 #include "lib/Layer/Passes.h"
 
@@ -135,7 +135,10 @@ private:
     if (!depends || !isActive)
       return success();
     OpGradients of(std::move(ofResults), active);
-    if (failed(emitGradients(b, op, of)))
+    auto differentiable = dyn_cast<Differentiable>(op);
+    if (!differentiable)
+      return refuseGradient(op);
+    if (failed(differentiable.emitGradients(b, of)))
       return failure();
     for (auto [operand, gradient] : of.getOfOperands())
       if (active.contains(operand))
@@ -202,6 +205,11 @@ private:
 
 struct Gradient : attn::impl::GradientBase<Gradient> {
   using GradientBase::GradientBase;
+
+  void getDependentDialects(DialectRegistry &registry) const override {
+    GradientBase::getDependentDialects(registry);
+    registerDifferentiableModels(registry);
+  }
 
   void runOnOperation() override {
     ModuleOp module = getOperation();

@@ -1,14 +1,15 @@
-//===- OpGradients.h - Gradients of single operations -----------*- C++ -*-===//
+//===- Differentiable.h - What has derivatives ------------------*- C++ -*-===//
 //
 // Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef ATTN_GRADIENT_OPGRADIENTS_H
-#define ATTN_GRADIENT_OPGRADIENTS_H
+#ifndef ATTN_GRADIENT_DIFFERENTIABLE_H
+#define ATTN_GRADIENT_DIFFERENTIABLE_H
 
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/OpDefinition.h"
 #include "llvm/ADT/DenseSet.h"
 
 namespace mlir::attn {
@@ -42,14 +43,37 @@ private:
   SmallVector<std::pair<Value, Value>> ofOperands;
 };
 
-/// Emits the gradients of the operands of `op` that are wanted. An error, with
-/// the name of the operation, where it has none.
-LogicalResult emitGradients(OpBuilder &builder, Operation *op,
-                            OpGradients &gradients);
+/// How fast values move, each a value of the same type and sizes: those of
+/// floats and tensors of floats that move at all.
+class OpTangents {
+public:
+  /// Null where the value does not move, or is null.
+  Value get(Value value) const {
+    return value ? tangents.lookup(value) : Value();
+  }
+  /// Of a float or a tensor of floats; zeros where it does not move.
+  Value getOrZeros(OpBuilder &builder, Value value) const;
+  bool moves(Value value) const { return bool(get(value)); }
 
-/// A tensor of zeros, of the type and the sizes of `like`.
+  void set(Value value, Value tangent) { tangents[value] = tangent; }
+
+private:
+  DenseMap<Value, Value> tangents;
+};
+
+/// Errors that say that an operation has none, and why if there is more to say.
+LogicalResult refuseGradient(Operation *op, const Twine &why = {});
+LogicalResult refuseTangent(Operation *op, const Twine &why = {});
+
+/// A tensor of zeros, of the type and the sizes of `like`, or a 0.
 Value emitZerosLike(OpBuilder &builder, Location loc, Value like);
+
+/// Has `Differentiable` attached to the operations that come with Attn and
+/// upstream.
+void registerDifferentiableModels(DialectRegistry &registry);
 
 } // namespace mlir::attn
 
-#endif // ATTN_GRADIENT_OPGRADIENTS_H
+#include "lib/Gradient/Differentiable.h.inc"
+
+#endif // ATTN_GRADIENT_DIFFERENTIABLE_H

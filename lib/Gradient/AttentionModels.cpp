@@ -1,0 +1,93 @@
+//===- AttentionModels.cpp - Derivatives of attention ---------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/AttnOps.h"
+#include "lib/Gradient/Models.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+/// The log-sum-exp of an attention, which is made to give it.
+static Value emitLogSumExp(GradientBuilder &b, AttentionOp &op) {
+  if (op.getLogSumExp())
+    return op.getResult(1);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(op);
+  SmallVector<OpFoldResult> sizes = b.sizes(op.getOutput());
+  SmallVector<Value> outs(op.getOuts());
+  outs.push_back(tensor::EmptyOp::create(b, ArrayRef(sizes).drop_back(),
+                                         op.getAccumulationType()));
+  auto attention =
+      AttentionOp::create(b, op.getQuery(), op.getKey(), op.getValue(), outs);
+  auto assign = [](MutableOperandRange to, Value from) {
+    if (from)
+      to.assign(from);
+  };
+  assign(attention.getScaleMutable(), op.getScale());
+  assign(attention.getOffsetMutable(), op.getOffset());
+  assign(attention.getSinkMutable(), op.getSink());
+  assign(attention.getCumulativeQueryMutable(), op.getCumulativeQuery());
+  assign(attention.getCumulativeKeyMutable(), op.getCumulativeKey());
+  assign(attention.getCountsMutable(), op.getCounts());
+  assign(attention.getDropoutSeedMutable(), op.getDropoutSeed());
+  assign(attention.getDropoutCallMutable(), op.getDropoutCall());
+  assign(attention.getDropoutLineMutable(), op.getDropoutLine());
+  attention.getScoreCapturesMutable().assign(op.getScoreCaptures());
+  attention.getMaskCapturesMutable().assign(op.getMaskCaptures());
+  attention.setStaticScaleAttr(op.getStaticScaleAttr());
+  attention.setBottomRight(op.getBottomRight());
+  attention.setDropoutRateAttr(op.getDropoutRateAttr());
+  attention->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  attention.getScore().takeBody(op.getScore());
+  attention.getMask().takeBody(op.getMask());
+  op.getResult(0).replaceAllUsesWith(attention.getResult(0));
+  op.erase();
+  op = attention;
+  return attention.getResult(1);
+}
+
+static LogicalResult emitGradients(GradientBuilder &b, AttentionOp op,
+                                   OpGradients &gradients) {
+  if (gradients.wants(op.getScale()))
+    return refuseGradient(
+        op, "the operand 'scale'; a factor that the score captures "
+            "has one");
+  SmallVector<Value> of = {op.getQuery(), op.getKey(), op.getValue()}, outs;
+  bool ofSink = gradients.wants(op.getSink());
+  if (ofSink)
+    of.push_back(op.getSink());
+  SmallVector<int64_t> captures;
+  for (auto [number, capture] : llvm::enumerate(op.getScoreCaptures()))
+    if (gradients.wants(capture)) {
+      captures.push_back(int64_t(number));
+      of.push_back(capture);
+    }
+  for (Value value : of)
+    outs.push_back(
+        isa<ShapedType>(value.getType())
+            ? b.emptyLike(value)
+            : tensor::EmptyOp::create(b, ArrayRef<int64_t>{}, value.getType()));
+  Value ofOutput = gradients.getOfResult(0),
+        ofLogSumExp =
+            op->getNumResults() > 1 ? gradients.getOfResult(1) : Value();
+  Value logSumExp = emitLogSumExp(b, op);
+  if (!ofOutput)
+    ofOutput = b.fill(b.emptyLike(op.getResult(0)), 0.0);
+  auto backward =
+      AttentionBackwardOp::create(b, op, op.getResult(0), logSumExp, ofOutput,
+                                  ofLogSumExp, outs, ofSink, captures);
+  for (auto [value, gradient] : llvm::zip(of, backward.getResults()))
+    gradients.set(value,
+                  isa<ShapedType>(value.getType())
+                      ? Value(gradient)
+                      : tensor::ExtractOp::create(b, gradient, ValueRange()));
+  return success();
+}
+
+void attn::attachAttentionModels(MLIRContext *context) {
+  attachModel<AttentionOp, emitGradients>(context);
+}
