@@ -15,6 +15,7 @@ include "dialect/Cache/CacheOps.td"
 include "dialect/Layer/LayerOps.td"
 include "dialect/Layer/MultiHeadAttentionOp.td"
 include "dialect/Attention/MultiTokenOps.td"
+include "dialect/Attention/TangentOps.td"
 include "dialect/Memory/MemoryOps.td"
 include "dialect/Online/OnlineOps.td"
 include "dialect/Plan/PlanAttr.td"
@@ -287,6 +288,7 @@ def Attn_YieldOp : Attn_Op<"yield", [
     Pure, Terminator,
     ParentOneOf<["::mlir::attn::AttentionBackwardOp",
                  "::mlir::attn::AttentionOp",
+                 "::mlir::attn::AttentionTangentOp",
                  "::mlir::attn::MultiHeadAttentionOp",
                  "::mlir::attn::MultiTokenAttentionOp",
                  "::mlir::attn::OnlineAttentionOp",

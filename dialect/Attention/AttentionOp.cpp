@@ -58,6 +58,14 @@ void MultiTokenAttentionOp::build(OpBuilder &builder, OperationState &state,
         /*bottom_right=*/false, /*dropout_rate=*/FloatAttr());
 }
 
+/// Gives an op that is being built the regions of the attention it is of.
+static void copyRegions(AttentionOp attention, OperationState &state) {
+  for (auto [to, from] : llvm::zip(state.regions, attention->getRegions())) {
+    IRMapping mapping;
+    from.cloneInto(to.get(), mapping);
+  }
+}
+
 void AttentionBackwardOp::build(OpBuilder &builder, OperationState &state,
                                 AttentionOp attention, Value output,
                                 Value logSumExp, Value outputGradient,
@@ -75,10 +83,46 @@ void AttentionBackwardOp::build(OpBuilder &builder, OperationState &state,
         attention.getMaskCaptures(), attention.getStaticScaleAttr(),
         attention.getBottomRight(), attention.getDropoutRateAttr(), ofSink,
         ofCaptures);
-  for (auto [to, from] : llvm::zip(state.regions, attention->getRegions())) {
-    IRMapping mapping;
-    from.cloneInto(to.get(), mapping);
-  }
+  copyRegions(attention, state);
+}
+
+void AttentionTangentOp::build(OpBuilder &builder, OperationState &state,
+                               AttentionOp attention, Value output,
+                               Value logSumExp, ValueRange outs,
+                               Value queryTangent, Value keyTangent,
+                               Value valueTangent, Value sinkTangent,
+                               ValueRange captureTangents,
+                               ArrayRef<int64_t> ofCaptures) {
+  SmallVector<Type> results;
+  inferResultTypes(outs, results); // J7
+  build(builder, state, results, attention.getQuery(), attention.getKey(),
+        attention.getValue(), output, logSumExp, outs, attention.getScale(),
+        attention.getOffset(), attention.getSink(),
+        attention.getCumulativeQuery(), attention.getCumulativeKey(),
+        attention.getCounts(), attention.getDropoutSeed(),
+        attention.getDropoutCall(), attention.getDropoutLine(),
+        attention.getScoreCaptures(), attention.getMaskCaptures(), queryTangent,
+        keyTangent, valueTangent, sinkTangent, captureTangents,
+        attention.getStaticScaleAttr(), attention.getBottomRight(),
+        attention.getDropoutRateAttr(), ofCaptures);
+  copyRegions(attention, state);
+}
+
+SmallVector<AttentionTangentOp::Tangent> AttentionTangentOp::getTangents() {
+  SmallVector<Tangent> result;
+  auto add = [&](Value tangent, Value of, const Twine &name) {
+    if (tangent)
+      result.push_back({tangent, of, name.str()});
+  };
+  add(getQueryTangent(), getQuery(), "query");
+  add(getKeyTangent(), getKey(), "key");
+  add(getValueTangent(), getValue(), "value");
+  add(getSinkTangent(), getSink(), "sink");
+  for (auto [number, tangent] :
+       llvm::zip(getOfCaptures(), getCaptureTangents()))
+    add(tangent, getScoreCaptures()[size_t(number)],
+        "capture " + Twine(number));
+  return result;
 }
 
 FloatType AttentionOp::getAccumulationType(FloatType elementType) { // A2
@@ -175,21 +219,28 @@ SmallVector<SizeConstraint> AttentionOp::getSizeConstraints() {
   return getConstraints(*this);
 }
 
+/// What the dimensions of queries, and of keys and values, are.
+constexpr StringRef kQuery[] = {"batch size", "number of query heads",
+                                "query length", "head size"};
+constexpr StringRef kKey[] = {"batch size", "number of key/value heads",
+                              "key/value length", "head size"};
+
+/// `of` has the sizes of `like` in its first dimensions, of these meanings.
+static void addEqualSizes(SmallVector<SizeConstraint> &to, OperandSize of,
+                          OperandSize like, ArrayRef<StringRef> meanings) {
+  for (auto [dimension, meaning] : llvm::enumerate(meanings))
+    to.push_back(
+        {dim(of, int64_t(dimension)), dim(like, int64_t(dimension)), meaning});
+}
+
 SmallVector<SizeConstraint> AttentionBackwardOp::getSizeConstraints() {
   SmallVector<SizeConstraint> result = getConstraints(*this);
-  // `of` has these `dimensions`, each with its meaning, in common with `like`.
   auto add = [&](OperandSize of, OperandSize like,
                  ArrayRef<StringRef> meanings) {
-    for (auto [dimension, meaning] : llvm::enumerate(meanings))
-      result.push_back({dim(of, int64_t(dimension)),
-                        dim(like, int64_t(dimension)), meaning});
+    addEqualSizes(result, of, like, meanings);
   };
   OperandSize query = getQuerySize(getQuery()), key{getKey(), 0, "key"},
               value{getValue(), 0, "value"}, output{getOutput(), 0, "output"};
-  constexpr StringRef kQuery[] = {"batch size", "number of query heads",
-                                  "query length", "head size"};
-  constexpr StringRef kKey[] = {"batch size", "number of key/value heads",
-                                "key/value length", "head size"};
   add({getOutputGradient(), 0, "output_gradient"}, output, kQuery);
   if (getLogSumExpGradient())
     add({getLogSumExpGradient(), 0, "log_sum_exp_gradient"}, query,
@@ -197,6 +248,40 @@ SmallVector<SizeConstraint> AttentionBackwardOp::getSizeConstraints() {
   add({getQueryGradient(), 0, "gradient of 'query'"}, query, kQuery);
   add({getKeyGradient(), 0, "gradient of 'key'"}, key, kKey);
   add({getValueGradient(), 0, "gradient of 'value'"}, value, kKey);
+  return result;
+}
+
+SmallVector<SizeConstraint> AttentionTangentOp::getSizeConstraints() {
+  SmallVector<SizeConstraint> result = getConstraints(*this);
+  OperandSize output{getOutput(), 0, "output"};
+  addEqualSizes(result, {getOutputTangent(), 0, "tangent of 'output'"}, output,
+                kQuery);
+  if (Value tangent = getLogSumExpTangent())
+    addEqualSizes(result, {tangent, 0, "tangent of 'log-sum-exp'"}, output,
+                  ArrayRef(kQuery).take_front(3));
+  for (auto [tangent, of, name, ofName, meanings] :
+       {std::tuple(getQueryTangent(), getQuery(), "tangent of 'query'", "query",
+                   ArrayRef(kQuery)),
+        std::tuple(getKeyTangent(), getKey(), "tangent of 'key'", "key",
+                   ArrayRef(kKey)),
+        std::tuple(getValueTangent(), getValue(), "tangent of 'value'", "value",
+                   ArrayRef(kKey))})
+    if (tangent)
+      addEqualSizes(result, {tangent, 0, name}, {of, 0, ofName}, meanings);
+  constexpr StringRef kSink[] = {"number of query heads", "query length"};
+  if (Value tangent = getSinkTangent())
+    addEqualSizes(result, {tangent, 0, "tangent of 'sink'"},
+                  {getSink(), 0, "sink"},
+                  ArrayRef(kSink).take_front(
+                      size_t(cast<ShapedType>(getSink().getType()).getRank())));
+  for (auto [number, tangent] :
+       llvm::zip(getOfCaptures(), getCaptureTangents())) {
+    Value capture = getScoreCaptures()[size_t(number)];
+    auto type = dyn_cast<ShapedType>(capture.getType());
+    SmallVector<StringRef> meanings(type ? size_t(type.getRank()) : 0, "size");
+    addEqualSizes(result, {tangent, 0, "tangent of a capture"},
+                  {capture, 0, "score_captures"}, meanings);
+  }
   return result;
 }
 

@@ -64,7 +64,8 @@ template <typename Op> FloatType getRowType(Op op) {
 /// `rows` is the name of the output's length.
 template <typename Op>
 LogicalResult verifyMainOperands(Op op, StringRef rows) { // A1, A2, A3
-  constexpr bool hasOuts = !std::is_same_v<Op, AttentionBackwardOp>;
+  constexpr bool hasOuts = !std::is_same_v<Op, AttentionBackwardOp> &&
+                           !std::is_same_v<Op, AttentionTangentOp>;
   Type elementType;
   if (ShapedType query = getPlainShapedType(op.getQuery().getType()))
     elementType = query.getElementType();
@@ -259,14 +260,22 @@ template <typename Op> LogicalResult verifyClauses(Op op) {
   return verifySizes(op, op.getSizeConstraints());
 }
 
+LogicalResult verifyIsOfFloats(Operation *op, Value value, StringRef name,
+                               StringRef derivative) {
+  if (isa<FloatType>(getElementTypeOrSelf(value.getType())))
+    return success();
+  return op->emitOpError() << "expected a float, or floats, as '" << name
+                           << "', which has a " << derivative << ", got "
+                           << value.getType();
+}
+
 /// G2: a gradient has the type of what it is of; a float's is of rank 0.
 LogicalResult verifyGradient(AttentionBackwardOp op, Value gradient, Value of,
                              StringRef name) {
   ShapedType type = getPlainShapedType(gradient.getType());
   Type element = getElementTypeOrSelf(of.getType());
-  if (!isa<FloatType>(element))
-    return op.emitOpError() << "expected a float, or floats, as '" << name
-                            << "', which has a gradient, got " << of.getType();
+  if (failed(verifyIsOfFloats(op, of, name, "gradient")))
+    return failure();
   ArrayRef<int64_t> shape;
   if (auto shaped = dyn_cast<ShapedType>(of.getType()))
     shape = shaped.getShape();
@@ -278,20 +287,29 @@ LogicalResult verifyGradient(AttentionBackwardOp op, Value gradient, Value of,
   return success();
 }
 
+/// G2, J2: `clause` names captures of the score, in ascending order.
+template <typename Op>
+LogicalResult verifyNumbersOfCaptures(Op op, StringRef clause) {
+  ArrayRef<int64_t> captures = op.getOfCaptures();
+  for (auto [position, number] : llvm::enumerate(captures)) {
+    if (number < 0 || number >= int64_t(op.getScoreCaptures().size()))
+      return op.emitOpError()
+             << "expected the number of a capture of the score in '" << clause
+             << "', below " << op.getScoreCaptures().size() << ", got "
+             << number;
+    if (position > 0 && captures[position - 1] >= number)
+      return op.emitOpError("expected the captures in '")
+             << clause << "' in ascending order";
+  }
+  return success();
+}
+
 LogicalResult verifyGradients(AttentionBackwardOp op) { // G2
   ArrayRef<int64_t> captures = op.getOfCaptures();
   if (op.getOfSink() && !op.getSink())
     return op.emitOpError("expected a 'sink', whose gradient is asked for");
-  for (auto [position, number] : llvm::enumerate(captures)) {
-    if (number < 0 || number >= int64_t(op.getScoreCaptures().size()))
-      return op.emitOpError()
-             << "expected the number of a capture of the score in "
-                "'gradients', below "
-             << op.getScoreCaptures().size() << ", got " << number;
-    if (position > 0 && captures[position - 1] >= number)
-      return op.emitOpError(
-          "expected the captures in 'gradients' in ascending order");
-  }
+  if (failed(verifyNumbersOfCaptures(op, "gradients")))
+    return failure();
   size_t expected = 3 + size_t(op.getOfSink()) + captures.size();
   if (op.getOuts().size() != expected)
     return op.emitOpError() << "expected " << expected
@@ -308,6 +326,35 @@ LogicalResult verifyGradients(AttentionBackwardOp op) { // G2
   for (auto [gradient, pair] : llvm::zip_equal(op.getOuts(), of))
     if (failed(verifyGradient(op, gradient, pair.first, pair.second)))
       return failure();
+  return success();
+}
+
+LogicalResult verifyTangents(AttentionTangentOp op) { // J2
+  if (op.getSinkTangent() && !op.getSink())
+    return op.emitOpError("expected a 'sink', whose tangent is given");
+  if (op.getCaptureTangents().size() != op.getOfCaptures().size())
+    return op.emitOpError(
+               "expected as many tangents of captures as 'of_captures' "
+               "has numbers, ")
+           << op.getOfCaptures().size() << ", got "
+           << op.getCaptureTangents().size();
+  if (failed(verifyNumbersOfCaptures(op, "tangents")))
+    return failure();
+  for (const AttentionTangentOp::Tangent &tangent : op.getTangents()) {
+    if (failed(verifyIsOfFloats(op, tangent.of, tangent.name, "tangent")))
+      return failure();
+    Type type = tangent.tangent.getType(), of = tangent.of.getType();
+    ShapedType shaped = getPlainShapedType(type);
+    bool isLike = type == of;
+    if (auto expected = dyn_cast<ShapedType>(of); expected && shaped)
+      isLike = shaped.getElementType() == expected.getElementType() &&
+               succeeded(verifyCompatibleShape(shaped.getShape(),
+                                               expected.getShape()));
+    if (!isLike)
+      return op.emitOpError() << "tangent of '" << tangent.name
+                              << "': expected the shape and elements of " << of
+                              << ", got " << type;
+  }
   return success();
 }
 
@@ -345,6 +392,33 @@ LogicalResult AttentionBackwardOp::verify() {
 }
 
 LogicalResult AttentionBackwardOp::verifyRegions() {
+  return verifyScoreAndMask(*this, getScore(), getScoreCaptures(), getMask(),
+                            getMaskCaptures(), getAccumulationType());
+}
+
+LogicalResult AttentionTangentOp::verify() {
+  if (failed(
+          verifySegments(*this, getProperties().operandSegmentSizes,
+                         {"query", "key", "value", "output", "log_sum_exp"})) ||
+      failed(verifyMainOperands(*this, "Sq")) || failed(verifyOneKind(*this)))
+    return failure();
+  if (getOuts().empty() || getOuts().size() > 2)
+    return emitOpError() << "expected 1 or 2 operands 'outs' (tangents of "
+                            "output and log-sum-exp), got "
+                         << getOuts().size();
+  if (failed(verifyShaped(*this, getOutputTangent(), "tangent of 'output'",
+                          {"B", "Hq", "Sq", "Dv"}, getElementType())))
+    return failure();
+  if (Value tangent = getLogSumExpTangent())
+    if (failed(verifyShaped(*this, tangent, "tangent of 'log-sum-exp'",
+                            {"B", "Hq", "Sq"}, getAccumulationType())))
+      return failure();
+  if (failed(verifyTangents(*this)))
+    return failure();
+  return verifyClauses(*this);
+}
+
+LogicalResult AttentionTangentOp::verifyRegions() {
   return verifyScoreAndMask(*this, getScore(), getScoreCaptures(), getMask(),
                             getMaskCaptures(), getAccumulationType());
 }
