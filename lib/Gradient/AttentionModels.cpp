@@ -88,6 +88,32 @@ static LogicalResult emitGradients(GradientBuilder &b, AttentionOp op,
   return success();
 }
 
+static LogicalResult emitTangents(GradientBuilder &b, AttentionOp op,
+                                  OpTangents &tangents) {
+  if (tangents.moves(op.getScale()))
+    return refuseTangent(op, "the operand 'scale'; a factor that the score "
+                             "captures has one");
+  bool ofLogSumExp = bool(op.getLogSumExp());
+  Value logSumExp = emitLogSumExp(b, op);
+  SmallVector<Value> outs = {b.emptyLike(op.getResult(0))};
+  if (ofLogSumExp)
+    outs.push_back(b.emptyLike(logSumExp));
+  SmallVector<int64_t> captures;
+  SmallVector<Value> ofCaptures;
+  for (auto [number, capture] : llvm::enumerate(op.getScoreCaptures()))
+    if (Value tangent = tangents.get(capture)) {
+      captures.push_back(int64_t(number));
+      ofCaptures.push_back(tangent);
+    }
+  auto tangent = AttentionTangentOp::create(
+      b, op, op.getResult(0), logSumExp, outs, tangents.get(op.getQuery()),
+      tangents.get(op.getKey()), tangents.get(op.getValue()),
+      tangents.get(op.getSink()), ofCaptures, captures);
+  for (auto [value, result] : llvm::zip(op.getResults(), tangent.getResults()))
+    tangents.set(value, result);
+  return success();
+}
+
 void attn::attachAttentionModels(MLIRContext *context) {
-  attachModel<AttentionOp, emitGradients>(context);
+  attachModel<AttentionOp, emitGradients, emitTangents>(context);
 }

@@ -45,8 +45,10 @@ Value OpTangents::getOrZeros(OpBuilder &builder, Value value) const {
 
 void attn::registerDifferentiableModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, AttnDialect *,
-                            linalg::LinalgDialect *, tensor::TensorDialect *) {
+                            linalg::LinalgDialect *, scf::SCFDialect *,
+                            tensor::TensorDialect *) {
     attachAttentionModels(context);
+    attachCodeModels(context);
     attachLayerModels(context);
     attachProjectionModels(context);
     attachTensorModels(context);

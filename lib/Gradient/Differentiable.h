@@ -65,6 +65,11 @@ private:
 LogicalResult refuseGradient(Operation *op, const Twine &why = {});
 LogicalResult refuseTangent(Operation *op, const Twine &why = {});
 
+/// Emits the tangents of all values of a block that move, each behind what it
+/// is of. An error, with the name of the operation, where one has none.
+LogicalResult emitTangentsOfBlock(OpBuilder &builder, Block &block,
+                                  OpTangents &tangents);
+
 /// A tensor of zeros, of the type and the sizes of `like`, or a 0.
 Value emitZerosLike(OpBuilder &builder, Location loc, Value like);
 

@@ -151,6 +151,43 @@ static LogicalResult emitGradients(GradientBuilder &b, ProjectionOp op,
   return ProjectionGradients(b, op, gradients).emit();
 }
 
+/// dy = dx * W + x * dW + dbias, of which weights of any kind have the first.
+static LogicalResult emitTangents(GradientBuilder &b, ProjectionOp op,
+                                  OpTangents &tangents) {
+  if (tangents.moves(op.getScales()))
+    return refuseTangent(op, "scales of a weight");
+  if (op.hasPanels() && tangents.moves(op.getWeight()))
+    return refuseTangent(op, "a packed weight");
+  Value ofInput = tangents.get(op.getInput()),
+        ofWeight = tangents.get(op.getWeight()),
+        ofBias = tangents.get(op.getBias());
+  SmallVector<SmallVector<Value>> parts;
+  auto project = [&](Value input, Value weight, Value scales, Value bias) {
+    SmallVector<Value> outs;
+    for (Value result : op.getResults())
+      outs.push_back(b.emptyLike(result));
+    auto part = ProjectionOp::create(b, op->getResultTypes(), input, weight,
+                                     outs, scales, bias);
+    parts.emplace_back(part->getResults());
+  };
+  if (ofInput)
+    project(ofInput, op.getWeight(), op.getScales(),
+            ofWeight ? Value() : ofBias);
+  if (ofWeight)
+    project(op.getInput(), ofWeight, Value(), ofBias);
+  if (parts.empty()) // Of the bias alone.
+    project(emitZerosLike(b, op.getLoc(), op.getInput()), op.getWeight(),
+            op.getScales(), ofBias);
+  for (auto [number, result] : llvm::enumerate(op.getResults())) {
+    Value sum = parts[0][number];
+    if (parts.size() > 1)
+      sum = b.map({sum, parts[1][number]}, b.emptyLike(result),
+                  [&](ValueRange args) { return b.addF(args[0], args[1]); });
+    tangents.set(result, sum);
+  }
+  return success();
+}
+
 void attn::attachProjectionModels(MLIRContext *context) {
-  attachModel<ProjectionOp, emitGradients>(context);
+  attachModel<ProjectionOp, emitGradients, emitTangents>(context);
 }

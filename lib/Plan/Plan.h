@@ -76,6 +76,10 @@ FailureOr<PlanAttr> planMultiToken(MultiTokenAttentionOp op);
 StringRef findObstacle(AttentionBackwardOp op);
 FailureOr<PlanAttr> planBackward(AttentionBackwardOp op);
 
+/// The same of tangents of attention, on a CPU.
+StringRef findObstacle(AttentionTangentOp op);
+FailureOr<PlanAttr> planTangent(AttentionTangentOp op);
+
 /// The plan that `attn-plan` attached to `op`; null if it has none.
 PlanAttr getPlan(Operation *op);
 
