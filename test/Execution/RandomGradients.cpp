@@ -8,9 +8,10 @@
 // random-gradients [--regions] [--seed N] [--count N] [--type NAME]
 //
 // The gradients of the kernels of random-specs, with respect to all tensors of
-// floats: by the CPU pipeline on one thread and on two, which must give the
-// same bits, and by the reference, within their tolerance of the oracle, which
-// differentiates scores by difference quotients.
+// floats, and their tangents along all of these: by the CPU pipeline on one
+// thread and on two, which must give the same bits, and by the reference,
+// within their tolerance of the oracle, which differentiates scores by
+// difference quotients.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,12 +40,21 @@ struct Configuration {
   string pipeline;
 };
 
+/// A function that is a derivative, and what its results are called; behind the
+/// first `numMain` are those of captures.
+struct Derivative {
+  string entry;
+  std::vector<string> names;
+  std::size_t numMain;
+};
+
 class Runner {
 public:
   Runner(std::vector<Configuration> configurations, const SpecChoice &choice)
       : configurations(std::move(configurations)), choice(choice) {}
 
-  /// Checks one spec. False if something is wrong, which has been printed.
+  /// Checks the derivatives of one spec. False if something is wrong, which has
+  /// been printed.
   bool run(std::uint64_t number);
   void printSummary() const {
     for (const auto &[name, error] : largestErrors)
@@ -53,6 +63,10 @@ public:
   }
 
 private:
+  /// Checks one derivative, of inputs of `type`.
+  bool check(std::uint64_t number, ElementType type, const string &text,
+             const Derivative &derivative,
+             const std::vector<Argument> &arguments);
   bool fail(std::uint64_t number, const string &text, const string &message) {
     std::printf(
         "gradient (--seed %" PRIu64 " --count 1%s%s): %s\n%s\n", number,
@@ -127,31 +141,57 @@ bool Runner::run(std::uint64_t number) {
   if (!forward)
     return fail(number, text, forward.error().message);
   GradientOptions options;
-  for (const Parameter &parameter : forward->signature().arguments)
-    if (parameter.isTensor && isFloat(parameter.type))
-      options.of.push_back(parameter.name);
-  Expected<string> gradient = differentiate(text, options);
-  if (!gradient)
-    return fail(number, text, gradient.error().message);
+  std::vector<std::size_t> moving;
+  const std::vector<Parameter> &parameters = forward->signature().arguments;
+  for (std::size_t i = 0; i < parameters.size(); ++i)
+    if (parameters[i].isTensor && isFloat(parameters[i].type)) {
+      options.of.push_back(parameters[i].name);
+      moving.push_back(i);
+    }
 
   Random ofCall(number * 2 + 1);
   Call call = createCall(spec, ofCall);
   std::vector<Argument> arguments = call.arguments();
   std::vector<TestTensor> seeds;
-  for (const TensorView &result : call.results()) {
-    TestTensor &seed = seeds.emplace_back(
-        result.type(), Shape(result.sizes().begin(), result.sizes().end()));
-    seed.fill([&] { return ofCall.normal(); });
-    arguments.emplace_back(seed.view());
-  }
+  auto withSeeds = [&](const std::vector<TensorView> &like) {
+    std::vector<Argument> all = arguments;
+    for (const TensorView &view : like) {
+      TestTensor &seed = seeds.emplace_back(
+          view.type(), Shape(view.sizes().begin(), view.sizes().end()));
+      seed.fill([&] { return ofCall.normal(); });
+      all.emplace_back(seed.view());
+    }
+    return all;
+  };
+  seeds.reserve(2 + moving.size());
+  std::vector<TensorView> ofArguments;
+  for (std::size_t argument : moving)
+    ofArguments.push_back(*arguments[argument].view());
 
+  Derivative gradient{"attention_gradient", options.of, 3},
+      tangent{"attention_tangent", {"output", "log-sum-exp"}, 2};
+  Expected<string> reverse = differentiate(text, options);
+  if (!reverse)
+    return fail(number, text, reverse.error().message);
+  std::vector<TensorView> results = call.results();
+  if (!check(number, spec.type, *reverse, gradient, withSeeds(results)))
+    return false;
+  Expected<string> along = differentiateForward(text, options);
+  if (!along)
+    return fail(number, text, along.error().message);
+  return check(number, spec.type, *along, tangent, withSeeds(ofArguments));
+}
+
+bool Runner::check(std::uint64_t number, ElementType type, const string &text,
+                   const Derivative &derivative,
+                   const std::vector<Argument> &arguments) {
   std::vector<Answer> answers;
   std::vector<ElementType> types;
   for (const Configuration &configuration : configurations) {
     Expected<Kernel> kernel = configuration.engine.compile(
-        *gradient, {.pipeline = configuration.pipeline});
+        text, {.pipeline = configuration.pipeline});
     if (!kernel)
-      return fail(number, *gradient,
+      return fail(number, text,
                   configuration.name + ": " + kernel.error().message);
     answers.push_back(runGradient(*kernel, arguments));
     types.clear();
@@ -159,7 +199,7 @@ bool Runner::run(std::uint64_t number) {
       types.push_back(result.type);
   }
   Expected<std::vector<ReferenceResult>> expected =
-      interpret(*gradient, "gradient.mlir", "attention_gradient", arguments);
+      interpret(text, "gradient.mlir", derivative.entry, arguments);
   string errors;
   bool agree = true;
   for (std::size_t i = 0; i < answers.size(); ++i) {
@@ -167,7 +207,7 @@ bool Runner::run(std::uint64_t number) {
     errors += "\n  " + configurations[i].name + ": " + answers[i].error;
   }
   if (!agree)
-    return fail(number, *gradient,
+    return fail(number, text,
                 "they do not fail together:\n  oracle: " +
                     (expected ? "" : expected.error().message) + errors);
   if (!expected) {
@@ -175,22 +215,23 @@ bool Runner::run(std::uint64_t number) {
     return true;
   }
   if (!haveSameBits(answers[0], answers[1]))
-    return fail(number, *gradient, "one thread and two differ");
+    return fail(number, text, "one thread and two differ");
   for (std::size_t i = 0; i < answers.size(); ++i)
     for (std::size_t r = 0; r < types.size(); ++r) {
       Tolerance tolerance = toleranceFor(types[r], Quantity::gradient),
-                ofInputs = toleranceFor(spec.type, Quantity::gradient);
+                ofInputs = toleranceFor(type, Quantity::gradient);
+      bool isCapture = r >= derivative.numMain;
       tolerance.bound = std::max(tolerance.bound, ofInputs.bound);
-      tolerance.smallest = getSmallest(spec.type, /*isCapture=*/r >= 3);
+      tolerance.smallest = getSmallest(type, isCapture);
       double &largest =
-          largestErrors[configurations[i].pipeline + ", " +
-                        string(nameOf(spec.type)) + ", result " +
-                        (r < 3 ? std::to_string(r) : "of a capture")];
+          largestErrors[derivative.entry + ", " + configurations[i].pipeline +
+                        ", " + string(nameOf(type)) + ", result " +
+                        (isCapture ? "of a capture" : std::to_string(r))];
       string difference = describeDifference(
           answers[i].results[r], (*expected)[r].values, tolerance, &largest);
       if (!difference.empty())
-        return fail(number, *gradient,
-                    configurations[i].name + ", " + options.of[r] + ": " +
+        return fail(number, text,
+                    configurations[i].name + ", " + derivative.names[r] + ": " +
                         difference);
     }
   return true;
