@@ -182,6 +182,9 @@ static Expected<bool> finish(const Options &options, llvm::StringRef text,
                     : readExpectedFiles(options, results);
   if (!references)
     return references.error();
+  if (options.gradientOf || options.tangentOf) // Of whatever it is computed by.
+    for (ReferenceResult &reference : *references)
+      reference.quantity = reference::Quantity::gradient;
 
   for (std::size_t i = 0; i < results.size(); ++i)
     if (const std::string &path = report.results[i].place; !path.empty())
