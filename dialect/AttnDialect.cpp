@@ -52,8 +52,9 @@ LogicalResult AttnDialect::verifyOperationAttribute(Operation *op,
                  "expected '#attn.target<...>' as 'attn.target', got ")
              << attribute.getValue();
   } else if (attribute.getName() == PlanAttr::kName) {
-    if (!isa<AttentionBackwardOp, AttentionOp, OnlineAttentionOp, ProjectionOp,
-             MultiTokenAttentionBackwardOp, MultiTokenAttentionOp>(op))
+    if (!isa<AttentionBackwardOp, AttentionOp, AttentionTangentOp,
+             OnlineAttentionOp, ProjectionOp, MultiTokenAttentionBackwardOp,
+             MultiTokenAttentionOp>(op))
       return op->emitError("expected 'attn.plan' on attention or a projection");
     if (!isa<PlanAttr>(attribute.getValue()))
       return op->emitError("expected '#attn.plan<...>' as 'attn.plan', got ")

@@ -16,6 +16,7 @@ include "dialect/Layer/LayerOps.td"
 include "dialect/Layer/MultiHeadAttentionOp.td"
 include "dialect/Attention/MultiTokenBackwardOps.td"
 include "dialect/Attention/MultiTokenOps.td"
+include "dialect/Attention/TangentOps.td"
 include "dialect/Memory/MemoryOps.td"
 include "dialect/Online/OnlineOps.td"
 include "dialect/Plan/PlanAttr.td"
@@ -288,6 +289,7 @@ def Attn_YieldOp : Attn_Op<"yield", [
     Pure, Terminator,
     ParentOneOf<["::mlir::attn::AttentionBackwardOp",
                  "::mlir::attn::AttentionOp",
+                 "::mlir::attn::AttentionTangentOp",
                  "::mlir::attn::MultiHeadAttentionOp",
                  "::mlir::attn::MultiTokenAttentionBackwardOp",
                  "::mlir::attn::MultiTokenAttentionOp",

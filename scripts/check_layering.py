@@ -43,7 +43,7 @@ RULES = {
     "lib/Gradient": STD
     + MLIR
     + COMPILER
-    + ["lib/Layer/", "lib/Online/", "lib/Plan/", "lib/Regions/"],
+    + ["lib/Layer/", "lib/Online/", "lib/Plan/", "lib/Reference/", "lib/Regions/"],
     "lib/SplitKV": STD + MLIR + COMPILER + ["lib/Kernel/", "lib/Online/", "lib/Plan/"],
     "lib/Projection": STD + MLIR + COMPILER + ["lib/Online/", "lib/Plan/"],
     "lib/BlockMap": STD

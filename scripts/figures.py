@@ -6,7 +6,7 @@
 # ===----------------------------------------------------------------------===#
 """Runs attn-bench and writes what it measured into docs/.
 
-    python3 scripts/figures.py [prefill|dropout|decode|serve|gradient|compile]
+    python3 scripts/figures.py [prefill|dropout|decode|serve|gradient|tangent|compile]
                                [--filter REGEX] [--min-time SECONDS]
 
 Other scripts use its functions.
@@ -151,6 +151,7 @@ COLUMNS = {
     ],
 }
 COLUMNS["gradient"] = COLUMNS["prefill"]
+COLUMNS["tangent"] = COLUMNS["prefill"]
 COLUMNS["dropout"] = COLUMNS["prefill"]
 COLUMNS["serve"] = COLUMNS["decode"]
 # What other kernels a kernel is compared with.
@@ -159,6 +160,7 @@ COMPARED = {
     "vs_f32": "of f32",
     "vs_1_thread": "of 1 thread",
     "vs_forward": "of forward",
+    "times_forward": "of its time",
     "vs_plain": "of plain",
     "vs_D3": "of D3",
     "vs_unshared": "of unshared",

@@ -105,6 +105,45 @@ void MultiTokenAttentionBackwardOp::build(
   cloneRegions(attention, state);
 }
 
+void AttentionTangentOp::build(OpBuilder &builder, OperationState &state,
+                               AttentionOp attention, Value output,
+                               Value logSumExp, ValueRange outs,
+                               Value queryTangent, Value keyTangent,
+                               Value valueTangent, Value sinkTangent,
+                               ValueRange captureTangents,
+                               ArrayRef<int64_t> ofCaptures) {
+  SmallVector<Type> results;
+  inferResultTypes(outs, results); // J7
+  build(builder, state, results, attention.getQuery(), attention.getKey(),
+        attention.getValue(), output, logSumExp, outs, attention.getScale(),
+        attention.getOffset(), attention.getSink(),
+        attention.getCumulativeQuery(), attention.getCumulativeKey(),
+        attention.getCounts(), attention.getDropoutSeed(),
+        attention.getDropoutCall(), attention.getDropoutLine(),
+        attention.getScoreCaptures(), attention.getMaskCaptures(), queryTangent,
+        keyTangent, valueTangent, sinkTangent, captureTangents,
+        attention.getStaticScaleAttr(), attention.getBottomRight(),
+        attention.getDropoutRateAttr(), ofCaptures);
+  cloneRegions(attention, state);
+}
+
+SmallVector<AttentionTangentOp::Tangent> AttentionTangentOp::getTangents() {
+  SmallVector<Tangent> result;
+  auto add = [&](Value tangent, Value of, const Twine &name) {
+    if (tangent)
+      result.push_back({tangent, of, name.str()});
+  };
+  add(getQueryTangent(), getQuery(), "query");
+  add(getKeyTangent(), getKey(), "key");
+  add(getValueTangent(), getValue(), "value");
+  add(getSinkTangent(), getSink(), "sink");
+  for (auto [number, tangent] :
+       llvm::zip(getOfCaptures(), getCaptureTangents()))
+    add(tangent, getScoreCaptures()[size_t(number)],
+        "capture " + Twine(number));
+  return result;
+}
+
 FloatType AttentionOp::getAccumulationType(FloatType elementType) { // A2
   MLIRContext *context = elementType.getContext();
   return elementType.isF64() ? FloatType(Float64Type::get(context))
@@ -247,6 +286,40 @@ SmallVector<SizeConstraint> AttentionBackwardOp::getSizeConstraints() {
                    getQuerySize(getQuery()),
                    ArrayRef(kQueryMeanings).take_front(3), result);
   addGradientConstraints(*this, result);
+  return result;
+}
+
+SmallVector<SizeConstraint> AttentionTangentOp::getSizeConstraints() {
+  SmallVector<SizeConstraint> result = getConstraints(*this);
+  OperandSize output{getOutput(), 0, "output"};
+  addConstraints({getOutputTangent(), 0, "tangent of 'output'"}, output,
+                 kQueryMeanings, result);
+  if (Value tangent = getLogSumExpTangent())
+    addConstraints({tangent, 0, "tangent of 'log-sum-exp'"}, output,
+                   ArrayRef(kQueryMeanings).take_front(3), result);
+  for (auto [tangent, of, name, ofName, meanings] :
+       {std::tuple(getQueryTangent(), getQuery(), "tangent of 'query'", "query",
+                   ArrayRef(kQueryMeanings)),
+        std::tuple(getKeyTangent(), getKey(), "tangent of 'key'", "key",
+                   ArrayRef(kKeyMeanings)),
+        std::tuple(getValueTangent(), getValue(), "tangent of 'value'", "value",
+                   ArrayRef(kKeyMeanings))})
+    if (tangent)
+      addConstraints({tangent, 0, name}, {of, 0, ofName}, meanings, result);
+  constexpr StringRef kSink[] = {"number of query heads", "query length"};
+  if (Value tangent = getSinkTangent())
+    addConstraints({tangent, 0, "tangent of 'sink'"}, {getSink(), 0, "sink"},
+                   ArrayRef(kSink).take_front(
+                       size_t(cast<ShapedType>(getSink().getType()).getRank())),
+                   result);
+  for (auto [number, tangent] :
+       llvm::zip(getOfCaptures(), getCaptureTangents())) {
+    Value capture = getScoreCaptures()[size_t(number)];
+    auto type = dyn_cast<ShapedType>(capture.getType());
+    SmallVector<StringRef> meanings(type ? size_t(type.getRank()) : 0, "size");
+    addConstraints({tangent, 0, "tangent of a capture"},
+                   {capture, 0, "score_captures"}, meanings, result);
+  }
   return result;
 }
 

@@ -206,11 +206,13 @@ OperandSegment getOnly(const OperandSegment &all, size_t index) {
 
 } // namespace
 
-/// The clauses and operands of an attention that may have sequences.
+/// The clauses and operands of an attention that may have sequences, with
+/// `clauses` of its own and segments that lie behind those of all.
 template <typename Op>
 static ParseResult parseRest(OpAsmParser &parser, OperationState &state,
                              CommonOperands &operands,
-                             SmallVector<Clause> clauses = {}) {
+                             SmallVector<Clause> clauses = {},
+                             ArrayRef<OperandSegment *> behind = {}) {
   OperandSegment &sequences = operands.sequences;
   auto parseSequences = [&]() -> ParseResult {
     if (parseOperandsAndTypes(parser, sequences))
@@ -232,11 +234,20 @@ static ParseResult parseRest(OpAsmParser &parser, OperationState &state,
                  seed = getOnly(operands.dropout, 0),
                  call = getOnly(operands.dropout, 1),
                  line = getOnly(operands.dropout, 2);
-  return resolve<Op>(parser, state, operands,
-                     {&operands.outs, &operands.scale, &operands.offset,
-                      &operands.sink, &ofQuery, &ofKey, &operands.counts, &seed,
-                      &call, &line, &operands.score.captures,
-                      &operands.mask.captures});
+  SmallVector<OperandSegment *> segments = {&operands.outs,
+                                            &operands.scale,
+                                            &operands.offset,
+                                            &operands.sink,
+                                            &ofQuery,
+                                            &ofKey,
+                                            &operands.counts,
+                                            &seed,
+                                            &call,
+                                            &line,
+                                            &operands.score.captures,
+                                            &operands.mask.captures};
+  llvm::append_range(segments, behind);
+  return resolve<Op>(parser, state, operands, segments);
 }
 
 ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
@@ -280,6 +291,73 @@ ParseResult AttentionBackwardOp::parse(OpAsmParser &parser,
           parser, state, operands,
           {gradientsClause<AttentionBackwardOp>(parser, state)}))
     return failure();
+  return success();
+}
+
+ParseResult AttentionTangentOp::parse(OpAsmParser &parser,
+                                      OperationState &state) {
+  CommonOperands operands;
+  constexpr StringRef kNames[] = {"query", "key", "value", "sink"};
+  // Of those, and of captures.
+  OperandSegment segments[std::size(kNames) + 1];
+  SmallVector<int64_t> captures;
+  auto parseTangents = [&]() -> ParseResult {
+    SmallVector<size_t> order; // Segments of the operands.
+    auto parseTangent = [&]() -> ParseResult {
+      StringRef name;
+      size_t segment = std::size(kNames);
+      SMLoc loc = parser.getCurrentLocation();
+      OptionalParseResult number =
+          parser.parseOptionalInteger(captures.emplace_back());
+      if (number.has_value() && *number)
+        return failure();
+      if (!number.has_value()) {
+        captures.pop_back();
+        if (failed(parser.parseOptionalKeyword(&name)))
+          return parser.emitError(loc, "expected what a tangent is of: query, "
+                                       "key, value, sink, or the number of a "
+                                       "capture of the score");
+        segment = size_t(llvm::find(kNames, name) - std::begin(kNames));
+        if (segment == std::size(kNames))
+          return parser.emitError(loc)
+                 << "expected query, key, value, sink or a number in "
+                    "'tangents', got '"
+                 << name << "'";
+      }
+      if (!order.empty() &&
+          (segment < order.back() ||
+           (segment == order.back() && segment != std::size(kNames))))
+        return parser.emitError(loc, "expected 'tangents' once each, in the "
+                                     "order query, key, value, sink, captures");
+      order.push_back(segment);
+      return failure(
+          parser.parseEqual() ||
+          parser.parseOperand(segments[segment].operands.emplace_back()));
+    };
+    SMLoc loc = parser.getCurrentLocation();
+    SmallVector<Type> types;
+    if (parser.parseLParen() || parser.parseCommaSeparatedList(parseTangent) ||
+        parser.parseColonTypeList(types) || parser.parseRParen())
+      return failure();
+    if (types.size() != order.size())
+      return parser.emitError(loc) << "expected the types of " << order.size()
+                                   << " tangents, got " << types.size();
+    for (auto [segment, type] : llvm::zip(order, types)) {
+      segments[segment].loc = loc;
+      segments[segment].types.push_back(type);
+    }
+    return success();
+  };
+  SmallVector<OperandSegment *> behind;
+  for (OperandSegment &segment : segments)
+    behind.push_back(&segment);
+  if (parseMainOperands(parser, operands, 5,
+                        "(query, key, value, output, log-sum-exp)") ||
+      parseRest<AttentionTangentOp>(parser, state, operands,
+                                    {{"tangents", parseTangents}}, behind))
+    return failure();
+  state.getOrAddProperties<Properties>().of_captures =
+      parser.getBuilder().getDenseI64ArrayAttr(captures);
   return success();
 }
 
@@ -378,6 +456,8 @@ static void printCommonOperands(OpAsmPrinter &printer, Op op) {
     if (op.getLogSumExpGradient())
       inputs.push_back(op.getLogSumExpGradient());
   }
+  if constexpr (std::is_same_v<Op, AttentionTangentOp>)
+    inputs.append({op.getOutput(), op.getLogSumExp()});
   printOperandsClause(printer, "ins", inputs);
   printOperandsClause(printer, "outs", op.getOuts());
   printNumberClause(printer, "scale", op.getStaticScaleAttr());
@@ -443,6 +523,26 @@ void AttentionBackwardOp::print(OpAsmPrinter &printer) {
   printCommonOperands(printer, *this);
   printSequences(printer, *this);
   printGradients(printer, *this);
+  printRegions(printer, *this);
+}
+
+void AttentionTangentOp::print(OpAsmPrinter &printer) {
+  printCommonOperands(printer, *this);
+  printSequences(printer, *this);
+  SmallVector<Tangent> tangents = getTangents();
+  if (!tangents.empty()) {
+    printer << " tangents(";
+    llvm::interleaveComma(tangents, printer, [&](const Tangent &tangent) {
+      StringRef name = tangent.name;
+      name.consume_front("capture ");
+      printer << name << " = " << tangent.tangent;
+    });
+    printer << " : ";
+    llvm::interleaveComma(tangents, printer, [&](const Tangent &tangent) {
+      printer << tangent.tangent.getType();
+    });
+    printer << ')';
+  }
   printRegions(printer, *this);
 }
 

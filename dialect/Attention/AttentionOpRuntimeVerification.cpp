@@ -152,6 +152,12 @@ void AttentionBackwardOp::generateRuntimeVerification(
   checkOperands(builder, loc, *this, generateErrorMessage);
 }
 
+void AttentionTangentOp::generateRuntimeVerification(
+    OpBuilder &builder, Location loc,
+    function_ref<std::string(Operation *, StringRef)> generateErrorMessage) {
+  checkOperands(builder, loc, *this, generateErrorMessage);
+}
+
 void MultiTokenAttentionOp::generateRuntimeVerification(
     OpBuilder &builder, Location loc,
     function_ref<std::string(Operation *, StringRef)> generateErrorMessage) {

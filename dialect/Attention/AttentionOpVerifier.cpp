@@ -66,8 +66,9 @@ template <typename Op>
 LogicalResult verifyMainOperands(Op op, StringRef rows) { // A1, A2, A3
   constexpr bool areGradients =
       std::is_same_v<Op, MultiTokenAttentionBackwardOp>;
-  constexpr bool hasOuts =
-      !std::is_same_v<Op, AttentionBackwardOp> && !areGradients;
+  constexpr bool hasOuts = !std::is_same_v<Op, AttentionBackwardOp> &&
+                           !std::is_same_v<Op, AttentionTangentOp> &&
+                           !areGradients;
   StringRef outputName = areGradients ? "output_gradient" : "output",
             lseName = areGradients ? "log_sum_exp_gradient" : "log-sum-exp";
   Type elementType;
@@ -263,14 +264,22 @@ template <typename Op> LogicalResult verifyClauses(Op op) {
   return verifySizes(op, op.getSizeConstraints());
 }
 
+LogicalResult verifyIsOfFloats(Operation *op, Value value, StringRef name,
+                               StringRef derivative) {
+  if (isa<FloatType>(getElementTypeOrSelf(value.getType())))
+    return success();
+  return op->emitOpError() << "expected a float, or floats, as '" << name
+                           << "', which has a " << derivative << ", got "
+                           << value.getType();
+}
+
 /// G2: a gradient has the type of what it is of; a float's is of rank 0.
 LogicalResult verifyGradient(Operation *op, Value gradient, Value of,
                              StringRef name) {
   ShapedType type = getPlainShapedType(gradient.getType());
   Type element = getElementTypeOrSelf(of.getType());
-  if (!isa<FloatType>(element))
-    return op->emitOpError() << "expected a float, or floats, as '" << name
-                             << "', which has a gradient, got " << of.getType();
+  if (failed(verifyIsOfFloats(op, of, name, "gradient")))
+    return failure();
   ArrayRef<int64_t> shape;
   if (auto shaped = dyn_cast<ShapedType>(of.getType()))
     shape = shaped.getShape();
@@ -282,22 +291,28 @@ LogicalResult verifyGradient(Operation *op, Value gradient, Value of,
   return success();
 }
 
-/// What is named in `gradients`.
-template <typename Op> LogicalResult verifyNamedGradients(Op op) { // G2
+/// G2, J2: `clause` names captures of the score, in ascending order.
+template <typename Op>
+LogicalResult verifyNumbersOfCaptures(Op op, StringRef clause) {
   ArrayRef<int64_t> captures = op.getOfCaptures();
-  if (op.getOfSink() && !op.getSink())
-    return op.emitOpError("expected a 'sink', whose gradient is asked for");
   for (auto [position, number] : llvm::enumerate(captures)) {
     if (number < 0 || number >= int64_t(op.getScoreCaptures().size()))
       return op.emitOpError()
-             << "expected the number of a capture of the score in "
-                "'gradients', below "
-             << op.getScoreCaptures().size() << ", got " << number;
+             << "expected the number of a capture of the score in '" << clause
+             << "', below " << op.getScoreCaptures().size() << ", got "
+             << number;
     if (position > 0 && captures[position - 1] >= number)
-      return op.emitOpError(
-          "expected the captures in 'gradients' in ascending order");
+      return op.emitOpError("expected the captures in '")
+             << clause << "' in ascending order";
   }
   return success();
+}
+
+/// What is named in `gradients`.
+template <typename Op> LogicalResult verifyNamedGradients(Op op) { // G2
+  if (op.getOfSink() && !op.getSink())
+    return op.emitOpError("expected a 'sink', whose gradient is asked for");
+  return verifyNumbersOfCaptures(op, "gradients");
 }
 
 LogicalResult verifyGradients(AttentionBackwardOp op) { // G2
@@ -320,6 +335,35 @@ LogicalResult verifyGradients(AttentionBackwardOp op) { // G2
   for (auto [gradient, pair] : llvm::zip_equal(op.getOuts(), of))
     if (failed(verifyGradient(op, gradient, pair.first, pair.second)))
       return failure();
+  return success();
+}
+
+LogicalResult verifyTangents(AttentionTangentOp op) { // J2
+  if (op.getSinkTangent() && !op.getSink())
+    return op.emitOpError("expected a 'sink', whose tangent is given");
+  if (op.getCaptureTangents().size() != op.getOfCaptures().size())
+    return op.emitOpError(
+               "expected as many tangents of captures as 'of_captures' "
+               "has numbers, ")
+           << op.getOfCaptures().size() << ", got "
+           << op.getCaptureTangents().size();
+  if (failed(verifyNumbersOfCaptures(op, "tangents")))
+    return failure();
+  for (const AttentionTangentOp::Tangent &tangent : op.getTangents()) {
+    if (failed(verifyIsOfFloats(op, tangent.of, tangent.name, "tangent")))
+      return failure();
+    Type type = tangent.tangent.getType(), of = tangent.of.getType();
+    ShapedType shaped = getPlainShapedType(type);
+    bool isLike = type == of;
+    if (auto expected = dyn_cast<ShapedType>(of); expected && shaped)
+      isLike = shaped.getElementType() == expected.getElementType() &&
+               succeeded(verifyCompatibleShape(shaped.getShape(),
+                                               expected.getShape()));
+    if (!isLike)
+      return op.emitOpError() << "tangent of '" << tangent.name
+                              << "': expected the shape and elements of " << of
+                              << ", got " << type;
+  }
   return success();
 }
 
@@ -357,6 +401,33 @@ LogicalResult AttentionBackwardOp::verify() {
 }
 
 LogicalResult AttentionBackwardOp::verifyRegions() {
+  return verifyScoreAndMask(*this, getScore(), getScoreCaptures(), getMask(),
+                            getMaskCaptures(), getAccumulationType());
+}
+
+LogicalResult AttentionTangentOp::verify() {
+  if (failed(
+          verifySegments(*this, getProperties().operandSegmentSizes,
+                         {"query", "key", "value", "output", "log_sum_exp"})) ||
+      failed(verifyMainOperands(*this, "Sq")) || failed(verifyOneKind(*this)))
+    return failure();
+  if (getOuts().empty() || getOuts().size() > 2)
+    return emitOpError() << "expected 1 or 2 operands 'outs' (tangents of "
+                            "output and log-sum-exp), got "
+                         << getOuts().size();
+  if (failed(verifyShaped(*this, getOutputTangent(), "tangent of 'output'",
+                          {"B", "Hq", "Sq", "Dv"}, getElementType())))
+    return failure();
+  if (Value tangent = getLogSumExpTangent())
+    if (failed(verifyShaped(*this, tangent, "tangent of 'log-sum-exp'",
+                            {"B", "Hq", "Sq"}, getAccumulationType())))
+      return failure();
+  if (failed(verifyTangents(*this)))
+    return failure();
+  return verifyClauses(*this);
+}
+
+LogicalResult AttentionTangentOp::verifyRegions() {
   return verifyScoreAndMask(*this, getScore(), getScoreCaptures(), getMask(),
                             getMaskCaptures(), getAccumulationType());
 }

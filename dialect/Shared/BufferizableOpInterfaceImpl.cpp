@@ -342,6 +342,8 @@ void mlir::attn::registerBufferizableOpInterfaceExternalModels(
     AttentionBackwardOp::attachInterface<
         RegionOpInterface<AttentionBackwardOp>>(*context);
     AttentionOp::attachInterface<RegionOpInterface<AttentionOp>>(*context);
+    AttentionTangentOp::attachInterface<RegionOpInterface<AttentionTangentOp>>(
+        *context);
     MultiTokenAttentionBackwardOp::attachInterface<
         RegionOpInterface<MultiTokenAttentionBackwardOp>>(*context);
     MultiTokenAttentionOp::attachInterface<

@@ -124,6 +124,17 @@ void attn::moveBeforeWrites(OpBuilder &builder, AttentionBackwardOp op) {
        op.getLogSumExpGradient()});
 }
 
+void attn::moveBeforeWrites(OpBuilder &builder, AttentionTangentOp op) {
+  SmallVector<Value> shaped = {op.getOutput(), op.getLogSumExp()};
+  for (const AttentionTangentOp::Tangent &tangent : op.getTangents())
+    for (Value value : {tangent.tangent, tangent.of})
+      if (isa<ShapedType>(value.getType()))
+        shaped.push_back(value);
+  moveBeforeWritesOf(
+      builder, op,
+      {op.getCumulativeQuery(), op.getCumulativeKey(), op.getCounts()}, shaped);
+}
+
 void attn::moveBeforeWrites(OpBuilder &builder, MultiTokenAttentionOp op) {
   moveBeforeWritesOf(builder, op, {});
 }

@@ -54,6 +54,7 @@ void moveBeforeWrites(OpBuilder &builder, ArrayRef<Value> values,
 /// is read is still whole there.
 void moveBeforeWrites(OpBuilder &builder, AttentionOp op);
 void moveBeforeWrites(OpBuilder &builder, AttentionBackwardOp op);
+void moveBeforeWrites(OpBuilder &builder, AttentionTangentOp op);
 void moveBeforeWrites(OpBuilder &builder, MultiTokenAttentionOp op);
 void moveBeforeWrites(OpBuilder &builder, MultiTokenAttentionBackwardOp op);
 

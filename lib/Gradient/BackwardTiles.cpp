@@ -26,12 +26,8 @@ using namespace mlir;
 using namespace mlir::attn;
 
 BackwardTiles::BackwardTiles(AttentionBackwardOp op, OpBuilder &builder)
-    : op(op), b(op.getLoc(), builder), type(op.getAccumulationType()),
-      lanes(getPlan(op).getRows()), keys(getPlan(op).getKeys()),
-      heads(getPlan(op).getHeads()), numParts(op.getGroupSize() / heads),
-      keySize(op.getQueryType().getDimSize(3)),
-      valueSize(op.getValueType().getDimSize(3)),
-      isNarrow(op.getElementType() != type), captures(op) {}
+    : QueryTiles(op, builder), heads(getPlan(op).getHeads()),
+      numParts(op.getGroupSize() / heads), captures(op) {}
 
 LogicalResult BackwardTiles::prepare() {
   if (!op.hasScore())
@@ -43,12 +39,8 @@ LogicalResult BackwardTiles::prepare() {
 }
 
 SmallVector<Value> BackwardTiles::emit() {
-  scale = op.getScale();
-  if (!scale)
-    scale = real(*op.getConstantScale());
-  OpFoldResult numSequences =
-      op.isPacked() ? OpFoldResult(b.sub(b.size(op.getCumulativeQuery(), 0), 1))
-                    : b.size(op.getQuery(), 0);
+  scale = emitScale();
+  OpFoldResult numSequences = emitNumSequences();
   int64_t keyHeads = op.getNumKeyValueHeads();
   SmallVector<Value> outs(op.getOuts().take_front(3));
   if (op.isRagged()) // Rows of no sequence.
@@ -91,23 +83,6 @@ SmallVector<Value> BackwardTiles::emit() {
   for (size_t number = 0; number < op.getOfCaptures().size(); ++number)
     gradients.push_back(captures.emitGradient(b, number, results[5 + number]));
   return emitUnlessFinite(isFinite, gradients);
-}
-
-/// The gradients as they are, or computed once more by an op without a plan,
-/// which the reference lowering is for.
-SmallVector<Value> BackwardTiles::emitUnlessFinite(Value isFinite,
-                                                   ValueRange gradients) {
-  auto ifOp = scf::IfOp::create(b, TypeRange(gradients), isFinite,
-                                /*withElseRegion=*/true);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(ifOp.thenBlock());
-  scf::YieldOp::create(b, gradients);
-  b.setInsertionPointToStart(ifOp.elseBlock());
-  auto exact = cast<AttentionBackwardOp>(b.clone(*op));
-  exact->removeAttr(PlanAttr::kName);
-  exact.getOutsMutable().assign(gradients);
-  scf::YieldOp::create(b, exact.getResults());
-  return ifOp.getResults();
 }
 
 /// The sums over the first dimension, as `out`.
@@ -187,42 +162,10 @@ void BackwardTiles::emitSequences(scf::ForallOp forall, Value keyHead,
 }
 
 BackwardUnit BackwardTiles::emitUnit(Value n, Value keyHead, Value part) {
-  OpFoldResult zero = b.getIndexAttr(0);
-  BackwardUnit unit;
-  unit.number = n;
+  BackwardUnit unit{QueryTiles::emitUnit(n), /*firstHead=*/Value()};
   unit.keyHead = keyHead;
   unit.firstHead = b.mul(b.add(b.mul(keyHead, numParts), part), heads);
-  unit.queryBatch = unit.keyBatch = n;
-  unit.queryBegin = unit.keyBegin = zero;
-  unit.queryLength = b.size(op.getQuery(), 2);
-  unit.keyLength = b.size(op.getKey(), 2);
-  if (op.getCounts())
-    unit.queryLength = op.createNumQueries(b, n);
-  if (op.isPacked()) { // A7
-    unit.queryBatch = zero;
-    std::tie(unit.queryBegin, unit.queryLength) =
-        emitRange(op.getCumulativeQuery(), n);
-  }
-  if (op.getCumulativeKey()) {
-    unit.keyBatch = zero;
-    std::tie(unit.keyBegin, unit.keyLength) =
-        emitRange(op.getCumulativeKey(), n);
-  }
-  unit.offset = op.createFirstPosition(b, n, b.index(unit.queryLength),
-                                       b.index(unit.keyLength));
   return unit;
-}
-
-/// First row and number of rows of sequence `n`.
-std::pair<OpFoldResult, OpFoldResult> BackwardTiles::emitRange(Value cumulative,
-                                                               Value n) {
-  auto load = [&](Value at) {
-    return b.createOrFold<arith::IndexCastOp>(
-        b.getIndexType(),
-        tensor::ExtractOp::create(b, cumulative, at).getResult());
-  };
-  Value begin = load(n), end = load(b.add(n, 1));
-  return {begin, b.sub(end, begin)};
 }
 
 /// In tensors of all heads, or of those of the iteration alone.
@@ -329,48 +272,18 @@ SmallVector<Value> BackwardTiles::emitTile(const BackwardUnit &unit,
   SmallVector<Value> carried = {b.fill(empty({keySize, lanes}), 0.0), sums[1],
                                 sums[2]};
   carried.append(sums.begin() + 4, sums.end());
-  carried =
-      b.loop(begin, end, keys, carried,
-             [&, last = end](Value firstKey, ValueRange carried) {
-               return emitUnlessHidden(unit, tile, firstKey, last, carried);
-             });
+  carried = b.loop(begin, end, keys, carried,
+                   [&, last = end](Value firstKey, ValueRange carried) {
+                     return emitUnlessHidden(
+                         unit, tile, firstKey, last, carried, [&] {
+                           return emitBlock(unit, tile, firstKey, carried);
+                         });
+                   });
   sums[1] = carried[1];
   sums[2] = carried[2];
   std::copy(carried.begin() + 3, carried.end(), sums.begin() + 4);
   sums[0] = insertQueryGradient(carried[0], tile, number, first, sums[0]);
   return sums;
-}
-
-/// Rows of queries in the type of sums, with 0 where there are none: `(L, D)`.
-Value BackwardTiles::emitPadded(Value rows, ArrayRef<OpFoldResult> offsets,
-                                OpFoldResult count, int64_t size, bool scaled) {
-  OpFoldResult one = b.getIndexAttr(1);
-  SmallVector<OpFoldResult> sizes = {count, b.getIndexAttr(size)};
-  Value source =
-      b.slice(rows, offsets, {one, one, sizes[0], sizes[1]}, /*rank=*/2);
-  Value padded = b.fill(empty({lanes, size}), 0.0);
-  Value part = b.slice(padded, b.zeros(2), sizes);
-  part = b.map({source}, part, [&](ValueRange args) {
-    Value element = b.convert(args[0], type);
-    return scaled ? b.mulF(element, scale) : element;
-  });
-  return b.insert(part, padded, b.zeros(2), sizes);
-}
-
-/// +inf where there is no query, or none that sees anything: weights are 0.
-Value BackwardTiles::emitLogSumExp(ArrayRef<OpFoldResult> offsets,
-                                   OpFoldResult count) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  OpFoldResult one = b.getIndexAttr(1);
-  Value source = b.slice(op.getLogSumExp(), offsets.drop_back(),
-                         {one, one, count}, /*rank=*/1);
-  Value padded = b.fill(empty({lanes}), kInfinity);
-  Value part = b.slice(padded, b.zeros(1), count);
-  part = b.map({source}, part, [&](ValueRange args) {
-    Value isNone = b.isEqualF(args[0], real(-kInfinity));
-    return b.selectF(isNone, real(kInfinity), args[0]);
-  });
-  return b.insert(part, padded, b.zeros(1), count);
 }
 
 /// `D`, 0 where there is no query.

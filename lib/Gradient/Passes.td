@@ -48,6 +48,49 @@ def Gradient : Pass<"attn-gradient", "::mlir::ModuleOp"> {
                            "::mlir::attn::AttnDialect",
                            "::mlir::linalg::LinalgDialect",
                            "::mlir::math::MathDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+def Tangent : Pass<"attn-tangent", "::mlir::ModuleOp"> {
+  let summary = "Write the tangent of a function";
+  let description = [{
+    Adds `@f_tangent` to a module with `@f`: how fast the results of `@f` move while
+    its arguments do, by forward-mode differentiation. It takes the arguments of
+    `@f` and then their tangents, of their types, and gives the tangents of results,
+    products of the Jacobian and a vector:
+
+    ```mlir
+    func.func @f(%x: X, %w: W) -> Y
+    func.func @f_tangent(%x: X, %w: W, %x_tangent: X, %w_tangent: W) -> Y
+    ```
+
+    `wrt` says which arguments move, all of floats when empty, and `results` of
+    which results the tangents are given. With `saved`, what `@f` gave is passed to
+    `@f_tangent`, between both, and not computed again, where that is enough.
+
+    The body is what `attn-gradient` takes, and what that gives: the tangent of a
+    gradient is the product of the Hessian and a vector. An `attn.attention` becomes
+    an `attn.attention_tangent`. What has no tangent of its own, such as an
+    `attn.attention_backward` or an `attn.multi_token_attention`, becomes the loops
+    of the reference lowering, which carry tangents along, with a remark that says
+    so.
+  }];
+  let options = [
+    Option<"of", "of", "std::string", "\"\"",
+           "Function to differentiate, without '@' (default: the only public one)">,
+    ListOption<"results", "results", "unsigned",
+               "Results of it whose tangents are given">,
+    ListOption<"wrt", "wrt", "unsigned",
+               "Arguments of it that move">,
+    Option<"saved", "saved", "bool", "false",
+           "Take its results as arguments, too">];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::attn::AttnDialect",
+                           "::mlir::cf::ControlFlowDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::math::MathDialect",
+                           "::mlir::scf::SCFDialect",
                            "::mlir::tensor::TensorDialect"];
 }
 
@@ -77,6 +120,35 @@ def TileBackward : Pass<"attn-tile-backward"> {
 
     What is not tiled is left to the reference lowering, with a remark that says
     why.
+  }];
+  let dependentDialects = ["::mlir::affine::AffineDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::math::MathDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+def TileTangent : Pass<"attn-tile-tangent"> {
+  let summary = "Compute tangents of attention in tiles";
+  let description = [{
+    An `attn.attention_tangent` becomes parallel loops over tiles of queries, each of
+    which goes over the blocks of keys that the mask may keep. Queries are lanes, as
+    in `attn-tile-backward`, and a block takes five products, of which those with a
+    tangent that is not there are left out:
+
+    ```
+    S  (j, q) = key (j, d) * query (d, q)
+    dT (j, q) = key (j, d) * query_tangent (d, q) + key_tangent (j, d) * query (d, q)
+    P  (j, q) = exp(score(S) - log_sum_exp (q))       attn.online_softmax
+    W  (j, q) = P * dT * score'(S)                    0 where P is
+    output_tangent (d, q) += value (j, d) * W (j, q) + value_tangent (j, d) * P (j, q)
+    mu (q) += W (j, q)
+    ```
+
+    What a mask hides is multiplied by 0: if a tangent is not finite, everything is
+    computed once more by the reference lowering, which leaves it out (J4). What is
+    not tiled is left to that as well, with a remark that says why.
   }];
   let dependentDialects = ["::mlir::affine::AffineDialect",
                            "::mlir::arith::ArithDialect",

@@ -277,10 +277,10 @@ FailureOr<KernelSizes> attn::computeKernelSizes(func::FuncOp entry) {
   ConstraintCollector collector(sizes, result.constraints);
   for (Operation &op : entry.front())
     llvm::TypeSwitch<Operation *>(&op)
-        .Case<cf::AssertOp, AttentionBackwardOp, AttentionOp, CacheAppendOp,
-              CacheReadOp, DropoutOp, HeadNormOp, MergeOp,
-              MultiTokenAttentionBackwardOp, MultiTokenAttentionOp,
-              ProjectionOp, RopeOp, linalg::LinalgOp>(
+        .Case<cf::AssertOp, AttentionBackwardOp, AttentionOp,
+              AttentionTangentOp, CacheAppendOp, CacheReadOp, DropoutOp,
+              HeadNormOp, MergeOp, MultiTokenAttentionBackwardOp,
+              MultiTokenAttentionOp, ProjectionOp, RopeOp, linalg::LinalgOp>(
             [&](auto op) { collector.visit(op); });
   return result;
 }

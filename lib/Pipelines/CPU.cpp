@@ -46,6 +46,7 @@ static void addTilingStage(OpPassManager &pm) {
   pm.addPass(attn::createDecomposeOnline());
   pm.addPass(attn::createLowerPacks()); // Of blocks.
   pm.addPass(attn::createTileBackward());
+  pm.addPass(attn::createTileTangent());
   pm.addPass(attn::createMultiTokenToStrips());
   pm.addPass(attn::createTileRows());
   // What was not tiled.

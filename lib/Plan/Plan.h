@@ -93,6 +93,9 @@ FailureOr<PlanAttr> planMultiToken(MultiTokenAttentionBackwardOp op);
 StringRef findObstacle(AttentionBackwardOp op);
 FailureOr<PlanAttr> planBackward(AttentionBackwardOp op);
 
+/// The same of tangents of attention, on a CPU.
+StringRef findObstacle(AttentionTangentOp op);
+FailureOr<PlanAttr> planTangent(AttentionTangentOp op);
 /// Where packs are made of what tiles read.
 enum class Packs {
   block,  ///< In each block that reads them.

@@ -1,4 +1,4 @@
-//===- PlanBackward.cpp - Plans of gradients ------------------------------===//
+//===- PlanBackward.cpp - Plans of derivatives ----------------------------===//
 //
 // Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,6 +18,13 @@ StringRef attn::findObstacle(AttentionBackwardOp op) {
   return {};
 }
 
+StringRef attn::findObstacle(AttentionTangentOp op) {
+  if (op.getSinkTangent() &&
+      cast<ShapedType>(op.getSink().getType()).getRank() == 2)
+    return "it has the tangent of a sink for each query";
+  return {};
+}
+
 /// Query heads of one iteration: all that share keys and values, unless there
 /// are too few heads of these for threads.
 static int64_t chooseHeads(AttentionBackwardOp op, const CacheModel &model) {
@@ -29,25 +36,26 @@ static int64_t chooseHeads(AttentionBackwardOp op, const CacheModel &model) {
              : 1;
 }
 
-FailureOr<PlanAttr> attn::planBackward(AttentionBackwardOp op) {
+/// Tiles of queries, in lanes, and blocks of keys, of an op whose derivatives
+/// are `what`; its own plan may say how many of each.
+template <typename Op>
+static FailureOr<PlanAttr> planTiles(Op op, PlanFields fields, StringRef what) {
   CacheModel model(getTarget(op));
   int64_t lanes = getTarget(op).getVectorBits() /
                   int64_t(op.getAccumulationType().getWidth());
   int64_t size = std::max(op.getQueryType().getDimSize(3),
                           op.getValueType().getDimSize(3));
   bool isNarrow = op.getElementType() != op.getAccumulationType();
-  PlanFields fields = {.layout = OnlineLayout::Lanes,
-                       .heads = chooseHeads(op, model),
-                       .rows = model.getVariantRows(),
-                       .lanes = lanes,
-                       .keys = isNarrow ? model.getConvertedKeys(size)
-                                        : model.getKeys()};
+  fields.layout = OnlineLayout::Lanes;
+  fields.rows = model.getVariantRows();
+  fields.lanes = lanes;
+  fields.keys = isNarrow ? model.getConvertedKeys(size) : model.getKeys();
   PlanAttr said = getPlan(op);
   if (!said)
     return PlanAttr::get(op.getContext(), fields);
   auto refuse = [&](const Twine &expected, int64_t got) -> LogicalResult {
     return op.emitError("attn.plan: ")
-           << expected << " for gradients, got " << got;
+           << expected << " for " << what << ", got " << got;
   };
   PlanFields known = said.getFields();
   constexpr int64_t most = 1024;
@@ -64,7 +72,7 @@ FailureOr<PlanAttr> attn::planBackward(AttentionBackwardOp op) {
                     known.keys);
     fields.keys = known.keys;
   }
-  if (known.heads) {
+  if (known.heads && fields.heads) {
     if (op.getGroupSize() % known.heads != 0)
       return refuse("heads: expected a divisor of " + Twine(op.getGroupSize()) +
                         ", the query heads of a group",
@@ -72,16 +80,27 @@ FailureOr<PlanAttr> attn::planBackward(AttentionBackwardOp op) {
     fields.heads = known.heads;
   }
   PlanFields others = known;
-  others.rows = fields.rows, others.keys = fields.keys,
-  others.heads = fields.heads;
+  others.rows = fields.rows, others.keys = fields.keys;
+  if (fields.heads)
+    others.heads = fields.heads;
   if (!others.layout)
     others.layout = fields.layout;
   if (!others.lanes)
     others.lanes = fields.lanes;
   auto plan = PlanAttr::get(op.getContext(), fields);
   if (PlanAttr::get(op.getContext(), others) != plan)
-    return op.emitError("attn.plan: expected 'rows', 'keys' and 'heads' alone "
-                        "for gradients, got ")
-           << said;
+    return op.emitError("attn.plan: expected ")
+           << (fields.heads ? "'rows', 'keys' and 'heads'"
+                            : "'rows' and 'keys'")
+           << " alone for " << what << ", got " << said;
   return plan;
+}
+
+FailureOr<PlanAttr> attn::planBackward(AttentionBackwardOp op) {
+  return planTiles(op, {.heads = chooseHeads(op, CacheModel(getTarget(op)))},
+                   "gradients");
+}
+
+FailureOr<PlanAttr> attn::planTangent(AttentionTangentOp op) {
+  return planTiles(op, {}, "tangents");
 }

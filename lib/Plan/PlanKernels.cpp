@@ -54,6 +54,12 @@ struct PlanKernels : attn::impl::PlanKernelsBase<PlanKernels> {
           return obstacle.empty() ? attach(op, planBackward(backward))
                                   : refuse(obstacle);
         }
+      if (auto tangent = dyn_cast<AttentionTangentOp>(op))
+        if (device == Device::CPU) {
+          StringRef obstacle = findObstacle(tangent);
+          return obstacle.empty() ? attach(op, planTangent(tangent))
+                                  : refuse(obstacle);
+        }
       if (auto online = dyn_cast<OnlineAttentionOp>(op))
         return attach(op, planOnline(online));
       if (auto projection = dyn_cast<ProjectionOp>(op))

@@ -32,6 +32,7 @@ struct ConvertAttnToLinalg
     RewritePatternSet patterns(&getContext());
     populateAttentionLowering(patterns);
     populateBackwardLowering(patterns);
+    populateTangentLowering(patterns);
     populateMultiTokenLowerings(patterns);
     populateMultiTokenBackwardLowering(patterns);
     populateCacheLowerings(patterns);
@@ -43,9 +44,10 @@ struct ConvertAttnToLinalg
     populateRowLowerings(layer);
     walkAndApplyPatterns(getOperation(), std::move(layer));
     WalkResult left = getOperation()->walk([](Operation *op) {
-      if (!isa<AttentionBackwardOp, AttentionOp, CacheAppendOp, DropoutOp,
-               HeadNormOp, MergeOp, MultiTokenAttentionBackwardOp,
-               MultiTokenAttentionOp, ProjectionOp, RopeOp>(op))
+      if (!isa<AttentionBackwardOp, AttentionOp, AttentionTangentOp,
+               CacheAppendOp, DropoutOp, HeadNormOp, MergeOp,
+               MultiTokenAttentionBackwardOp, MultiTokenAttentionOp,
+               ProjectionOp, RopeOp>(op))
         return WalkResult::advance();
       op->emitError("'") << op->getName()
                          << "' on memrefs is not lowered by this pass: "

@@ -44,6 +44,7 @@ struct LowerRowOp : LowerOp<Op, Lowering> {
 // Of ops on tensors, to linalg.
 void populateAttentionLowering(RewritePatternSet &patterns);
 void populateBackwardLowering(RewritePatternSet &patterns);
+void populateTangentLowering(RewritePatternSet &patterns);
 void populateMultiTokenLowerings(RewritePatternSet &patterns);
 void populateMultiTokenBackwardLowering(RewritePatternSet &patterns);
 /// Of attn.cache_append and attn.cache_read.

@@ -217,82 +217,93 @@ static FailureOr<SmallVector<Value>> emitPartials(OpBuilder &builder,
       .Default([](Operation *) -> Partials { return failure(); });
 }
 
+/// Of a float type.
+static Value createReal(OpBuilder &b, Location loc, Type type, double value) {
+  return arith::ConstantOp::create(b, loc, b.getFloatAttr(type, value));
+}
+
+FailureOr<SmallVector<Value>>
+attn::emitScalarTangents(OpBuilder &b, Operation *op,
+                         function_ref<Value(Value)> tangentOf) {
+  SmallVector<Value> none(op->getNumResults());
+  // What depends on nothing that moves does not, and neither do integers.
+  if (llvm::none_of(op->getOperands(), tangentOf) ||
+      !isa<FloatType>(op->getResult(0).getType()))
+    return none;
+  b.setInsertionPointAfter(op);
+  Location loc = op->getLoc();
+  Value result = op->getResult(0);
+  Numbers n{b, loc, result.getType()};
+  auto withFirst = [&](Value tangent) -> SmallVector<Value> {
+    Operation *copy = b.clone(*op);
+    copy->setOperand(0, tangent);
+    return {copy->getResult(0)};
+  };
+  if (auto select = dyn_cast<arith::SelectOp>(op)) {
+    // Of the operand that is chosen alone.
+    auto orZero = [&](Value value) {
+      Value tangent = tangentOf(value);
+      return tangent ? tangent : n.real(0.0);
+    };
+    return SmallVector<Value>{n.select(select.getCondition(),
+                                       orZero(select.getTrueValue()),
+                                       orZero(select.getFalseValue()))};
+  }
+  if (isa<arith::ExtFOp, arith::TruncFOp, memref::LoadOp, tensor::ExtractOp>(
+          op))
+    return withFirst(tangentOf(op->getOperand(0)));
+  if (auto both = dyn_cast<math::SincosOp>(op)) {
+    Value x = tangentOf(both.getOperand());
+    return SmallVector<Value>{n.mul(both.getCos(), x),
+                              n.neg(n.mul(both.getSin(), x))};
+  }
+  FailureOr<SmallVector<Value>> partials = emitPartials(b, op);
+  if (failed(partials))
+    return op->emitError("'") << op->getName() << "' has no derivative";
+  Value sum;
+  for (auto [operand, partial] : llvm::zip(op->getOperands(), *partials)) {
+    Value x = tangentOf(operand);
+    if (!x || !partial)
+      continue;
+    Value product = n.mul(x, partial);
+    sum = sum ? n.add(sum, product) : product;
+  }
+  return SmallVector<Value>{sum};
+}
+
 namespace {
 
 /// Carries derivatives along the operations of one block.
 class Derivation {
 public:
-  Derivation(OpBuilder &builder, Value variable) : b(builder) {
-    derivatives[variable] = createReal(variable.getLoc(), variable.getType(),
-                                       /*value=*/1.0);
+  explicit Derivation(OpBuilder &builder) : b(builder) {}
+
+  void set(Value value, Value derivative) { derivatives[value] = derivative; }
+  /// Derivatives are with respect to `variable`.
+  void setVariable(Value variable) {
+    set(variable, createReal(b, variable.getLoc(), variable.getType(),
+                             /*value=*/1.0));
   }
 
   LogicalResult visit(Operation *op) {
-    // What depends on nothing has none, and neither have integers.
-    if (!llvm::any_of(op->getOperands(), [&](Value operand) {
-          return derivatives.count(operand);
-        }))
-      return success();
-    if (!isa<FloatType>(op->getResult(0).getType()))
-      return success();
-    b.setInsertionPointAfter(op);
-    Value result = op->getResult(0);
-    if (auto select = dyn_cast<arith::SelectOp>(op))
-      return visitSelect(select);
-    if (isa<arith::ExtFOp, arith::TruncFOp>(op))
-      return set(result, convert(op, derivatives.lookup(op->getOperand(0))));
-    if (auto both = dyn_cast<math::SincosOp>(op)) {
-      Value x = derivatives.lookup(both.getOperand());
-      Numbers n{b, op->getLoc(), x.getType()};
-      derivatives[both.getSin()] = n.mul(both.getCos(), x);
-      return set(both.getCos(), n.neg(n.mul(both.getSin(), x)));
-    }
-    FailureOr<SmallVector<Value>> partials = emitPartials(b, op);
-    if (failed(partials))
-      return op->emitError("'") << op->getName() << "' has no derivative";
-    Numbers n{b, op->getLoc(), result.getType()};
-    Value sum;
-    for (auto [operand, partial] : llvm::zip(op->getOperands(), *partials)) {
-      Value x = derivatives.lookup(operand);
-      if (!x || !partial)
-        continue;
-      Value product = n.mul(x, partial);
-      sum = sum ? n.add(sum, product) : product;
-    }
-    return sum ? set(result, sum) : success();
+    FailureOr<SmallVector<Value>> found = emitScalarTangents(
+        b, op, [&](Value value) { return derivatives.lookup(value); });
+    if (failed(found))
+      return failure();
+    for (auto [result, derivative] : llvm::zip(op->getResults(), *found))
+      if (derivative)
+        set(result, derivative);
+    return success();
   }
 
   /// That of a value, 0 if it does not depend on the variable.
   Value get(Value value) {
     if (Value found = derivatives.lookup(value))
       return found;
-    return createReal(value.getLoc(), value.getType(), /*value=*/0.0);
+    return createReal(b, value.getLoc(), value.getType(), /*value=*/0.0);
   }
 
 private:
-  /// Of the operand that is chosen alone.
-  LogicalResult visitSelect(arith::SelectOp op) {
-    Value chosen = get(op.getTrueValue()), other = get(op.getFalseValue());
-    return set(op.getResult(),
-               b.createOrFold<arith::SelectOp>(op.getLoc(), op.getCondition(),
-                                               chosen, other));
-  }
-
-  Value convert(Operation *op, Value derivative) {
-    Operation *copy = b.clone(*op);
-    copy->setOperand(0, derivative);
-    return copy->getResult(0);
-  }
-
-  Value createReal(Location loc, Type type, double value) {
-    return arith::ConstantOp::create(b, loc, b.getFloatAttr(type, value));
-  }
-
-  LogicalResult set(Value value, Value derivative) {
-    derivatives[value] = derivative;
-    return success();
-  }
-
   OpBuilder &b;
   DenseMap<Value, Value> derivatives;
 };
@@ -308,34 +319,71 @@ static void yieldInstead(Block &block, Value value) {
       op.erase();
 }
 
-LogicalResult attn::differentiateRegion(Region &region, Value variable,
-                                        Region &derivative) {
-  IRMapping mapping;
-  region.cloneInto(&derivative, mapping);
-  Block &block = derivative.front();
-  OpBuilder builder(variable.getContext());
-  builder.setInsertionPointToStart(&block);
-  Value ofCopy = mapping.lookup(variable);
-  if (Operation *op = ofCopy.getDefiningOp())
-    builder.setInsertionPointAfter(op);
-  Derivation derivation(builder, ofCopy);
+/// Goes over the operations of `region`, of which `mapping` has the copies in
+/// `derivative`, and yields the derivative of what it yields instead.
+static LogicalResult derive(Region &region, Region &derivative,
+                            const IRMapping &mapping, OpBuilder &builder,
+                            Derivation &derivation) {
   SmallVector<Operation *> ops =
       llvm::map_to_vector(region.front().without_terminator(),
                           [&](Operation &op) { return mapping.lookup(&op); });
   for (Operation *op : ops)
     if (failed(derivation.visit(op)))
       return failure();
+  Block &block = derivative.front();
   builder.setInsertionPoint(block.getTerminator());
   yieldInstead(block,
                derivation.get(cast<YieldOp>(block.getTerminator()).getValue()));
   return success();
 }
 
+LogicalResult attn::differentiateRegion(Region &region, Value variable,
+                                        Region &derivative) {
+  IRMapping mapping;
+  region.cloneInto(&derivative, mapping);
+  OpBuilder builder(variable.getContext());
+  builder.setInsertionPointToStart(&derivative.front());
+  Value ofCopy = mapping.lookup(variable);
+  if (Operation *op = ofCopy.getDefiningOp())
+    builder.setInsertionPointAfter(op);
+  Derivation derivation(builder);
+  derivation.setVariable(ofCopy);
+  return derive(region, derivative, mapping, builder, derivation);
+}
+
+LogicalResult attn::differentiateAlong(Region &region, ArrayRef<unsigned> along,
+                                       Region &derivative) {
+  IRMapping mapping;
+  region.cloneInto(&derivative, mapping);
+  OpBuilder builder(region.getContext());
+  Derivation derivation(builder);
+  for (unsigned number : along) {
+    BlockArgument argument = derivative.getArgument(number);
+    derivation.set(argument, derivative.addArgument(argument.getType(),
+                                                    argument.getLoc()));
+  }
+  return derive(region, derivative, mapping, builder, derivation);
+}
+
+LogicalResult ScoreSlopes::prepare(AttentionTangentOp op) {
+  if (!op.hasScore())
+    return success();
+  Region &score = op.getScore();
+  SmallVector<unsigned> captures;
+  for (int64_t number : op.getOfCaptures())
+    captures.push_back(AttentionTangentOp::kNumScoreArguments +
+                       unsigned(number));
+  return failure(
+      failed(differentiateRegion(score, score.getArgument(0), ofProduct)) ||
+      failed(differentiateAlong(score, captures, ofCaptures)));
+}
+
 FailureOr<Value> attn::emitDerivative(OpBuilder &builder, Block &body,
                                       ValueRange arguments, unsigned number) {
   IRMapping mapping;
   mapping.map(body.getArguments().take_front(arguments.size()), arguments);
-  Derivation derivation(builder, arguments[number]);
+  Derivation derivation(builder);
+  derivation.setVariable(arguments[number]);
   for (Operation &op : body.without_terminator()) {
     Operation *copy = builder.clone(op, mapping);
     LogicalResult derived = derivation.visit(copy);

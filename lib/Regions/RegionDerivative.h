@@ -19,12 +19,35 @@
 
 namespace mlir::attn {
 
+class AttentionTangentOp;
+
+/// Emits, behind an operation on scalars, how fast its results move: null where
+/// they do not. `tangentOf` says how fast an operand does, which may be a
+/// tensor that it loads from. An error if it has no derivative.
+FailureOr<SmallVector<Value>>
+emitScalarTangents(OpBuilder &builder, Operation *op,
+                   function_ref<Value(Value)> tangentOf);
+
 /// Fills `derivative` with a region of the arguments of `region` that yields
 /// the derivative of what that yields with respect to `variable`: its argument,
 /// or the result of one of its operations, which then stands for itself alone.
 /// An error at an operation that has no derivative.
 LogicalResult differentiateRegion(Region &region, Value variable,
                                   Region &derivative);
+
+/// The same along some of its arguments, of floats or tensors of floats: behind
+/// the arguments of `region`, `derivative` has one for how fast each moves.
+LogicalResult differentiateAlong(Region &region, ArrayRef<unsigned> along,
+                                 Region &derivative);
+
+/// How a score moves: with its product, and along the tangents of its captures,
+/// which are further arguments.
+struct ScoreSlopes {
+  Region ofProduct, ofCaptures;
+
+  /// Of an op that has a score; an error where that has no derivative.
+  LogicalResult prepare(AttentionTangentOp op);
+};
 
 /// Emits the derivative of what `body` yields first, for these values of its
 /// arguments, with respect to one of them. An error as above.

@@ -134,22 +134,24 @@ static string getText(nb::handle source, const char *function) {
                  typeName(source));
 }
 
-static string differentiateText(nb::handle source,
+/// By `differentiate`, which has `name`.
+template <auto differentiate>
+static string differentiateText(const char *name, nb::handle source,
                                 const std::vector<string> &of,
                                 const std::vector<unsigned> &results,
                                 bool saved, const string &entry,
                                 const string &fileName) {
-  string text = getText(source, "differentiate");
+  string text = getText(source, name);
   GradientOptions options{.of = of,
                           .results = results,
                           .saved = saved,
                           .entry = entry,
                           .fileName = fileName};
-  auto differentiate = [&] {
+  auto release = [&] {
     nb::gil_scoped_release release;
-    return attn::differentiate(text, options);
+    return differentiate(text, options);
   };
-  return unwrap(differentiate());
+  return unwrap(release());
 }
 
 static TextKernel compile(const CPUEngine &self, nb::handle source,
@@ -293,7 +295,14 @@ leads outside a tensor.)")
            [](const TextKernel &self) { return writeKernel(self); });
 
   module.def(
-      "differentiate", &differentiateText, "source"_a, nb::kw_only(),
+      "differentiate",
+      [](nb::handle source, const std::vector<string> &of,
+         const std::vector<unsigned> &results, bool saved, const string &entry,
+         const string &fileName) {
+        return differentiateText<&attn::differentiate>(
+            "differentiate", source, of, results, saved, entry, fileName);
+      },
+      "source"_a, nb::kw_only(),
       "of"_a = std::vector<string>(), "results"_a = std::vector<unsigned>(),
       "saved"_a = false, "entry"_a = "", "file_name"_a = "<string>",
       R"(The gradient of an ``attn.Attention``, or of a function of a text in MLIR, as
@@ -301,6 +310,23 @@ text. It takes the arguments of the function, then, if they are ``saved``, its
 results, and then the gradients of a number with respect to ``results``, by number;
 all of floats if there are none. It gives those with respect to the arguments
 named in ``of``, or to all of floats.)");
+  module.def(
+      "differentiate_forward",
+      [](nb::handle source, const std::vector<string> &of,
+         const std::vector<unsigned> &results, bool saved, const string &entry,
+         const string &fileName) {
+        return differentiateText<&attn::differentiateForward>(
+            "differentiate_forward", source, of, results, saved, entry,
+            fileName);
+      },
+      "source"_a, nb::kw_only(), "of"_a = std::vector<string>(),
+      "results"_a = std::vector<unsigned>(), "saved"_a = false, "entry"_a = "",
+      "file_name"_a = "<string>",
+      R"(The tangent of an ``attn.Attention``, or of a function of a text in MLIR, such as
+what ``differentiate`` gives, as text: how fast results move while arguments do. It
+takes the arguments of the function, then, if they are ``saved``, its results, and
+then the tangents of the arguments named in ``of``, or of all of floats. It gives
+the tangents of ``results``, by number; of all of floats if there are none.)");
 
   nb::class_<CPUEngine>(module, "Engine",
                         "Compiles kernels for the processor that it runs on.")

@@ -39,6 +39,23 @@ def test_gradients_are_derivatives():
         assert np.vdot(given, direction) == pytest.approx(expected, rel=1e-6, abs=1e-6)
 
 
+def test_tangents_are_derivatives():
+    random = np.random.default_rng(4)
+    attention = attn.Attention(mask=attn.causal(), **ATTENTION)
+    kernel = attn.compile(attention)
+    tangent = attn.compile(attn.differentiate_forward(attention, of=["query", "value"]))
+    shapes = [(2, 4, 9, 8), (2, 2, 9, 8), (2, 2, 9, 8)]
+    query, key, value = (random.standard_normal(shape) for shape in shapes)
+    of_query, of_value = (random.standard_normal(shapes[n]) for n in (0, 2))
+
+    def move(time):
+        return kernel(query + time * of_query, key, value + time * of_value)
+
+    expected = (move(1e-5) - move(-1e-5)) / 2e-5
+    given = tangent(query, key, value, of_query, of_value)
+    np.testing.assert_allclose(given, expected, rtol=1e-6, atol=1e-6)
+
+
 def test_what_is_named_and_saved():
     attention = attn.Attention(log_sum_exp=True, mask=attn.causal(), **ATTENTION)
     text = attn.differentiate(attention, of=["value"], results=[0], saved=True)

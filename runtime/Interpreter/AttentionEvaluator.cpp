@@ -17,8 +17,10 @@
 #include "runtime/Reference/Cache.h"
 #include "runtime/Reference/MultiToken.h"
 #include "runtime/Reference/MultiTokenBackward.h"
+#include "runtime/Reference/Tangent.h"
 #include "runtime/Reference/Values.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Diagnostics.h"
 
@@ -28,6 +30,7 @@ using namespace attn;
 using namespace attn::interpreter;
 using mlir::attn::AttentionBackwardOp;
 using mlir::attn::AttentionOp;
+using mlir::attn::AttentionTangentOp;
 using mlir::attn::MultiTokenAttentionBackwardOp;
 using mlir::attn::MultiTokenAttentionOp;
 using reference::AttentionProblem;
@@ -51,6 +54,7 @@ template <typename Op> class AttentionEvaluator {
       std::is_same_v<Op, MultiTokenAttentionOp> || isMultiTokenBackward;
   static constexpr bool isBackward =
       std::is_same_v<Op, AttentionBackwardOp> || isMultiTokenBackward;
+  static constexpr bool isTangent = std::is_same_v<Op, AttentionTangentOp>;
 
 public:
   AttentionEvaluator(Op op, Values &values) : op(op), values(values) {}
@@ -64,6 +68,8 @@ public:
       return evaluateMultiTokenBackward();
     else if constexpr (isBackward)
       return evaluateBackward();
+    else if constexpr (isTangent)
+      return evaluateTangent();
     else
       return evaluateForward();
   }
@@ -138,9 +144,48 @@ public:
                            std::move(result->attention.sink), *captures);
   }
 
+  LogicalResult evaluateTangent() {
+    reference::TangentProblem tangent;
+    tangent.attention = problem;
+    for (auto [operand, view, name] :
+         {std::tuple(op.getQueryTangent(), &tangent.query, "query_tangent"),
+          std::tuple(op.getKeyTangent(), &tangent.key, "key_tangent"),
+          std::tuple(op.getValueTangent(), &tangent.value, "value_tangent")})
+      if (operand && failed(setView(view->emplace(), operand, name)))
+        return failure();
+    if (Value sink = op.getSinkTangent()) {
+      TensorView view;
+      if (failed(setView(view, sink, "sink_tangent")))
+        return failure();
+      tangent.sink = *reference::toDoubles("sink_tangent", view);
+    }
+    if (op.hasScore()) {
+      mlir::Block &score = op.getScore().front();
+      if (!score.template getOps<mlir::arith::TruncFOp>().empty())
+        tangent.step = 1e-2; // It rounds: small differences say nothing.
+      for (Value operand : op.getCaptureTangents())
+        if (llvm::isa<mlir::ShapedType>(operand.getType()) &&
+            !getTensor(operand).isKnown())
+          return emitUnknown("capture_tangents");
+      if (!op.getCaptureTangents().empty())
+        tangent.moveScore = [this](double time) {
+          return std::move(*createScore(op.getScore(), moveCaptures(time)));
+        };
+    }
+    Expected<reference::AttentionResult> result =
+        reference::attentionTangent(tangent);
+    if (!result)
+      return emitError() << result.error().message;
+    define(0, std::move(result->output), reference::Quantity::gradient);
+    if (op.getLogSumExpTangent())
+      define(1, std::move(result->logSumExp), reference::Quantity::gradient);
+    return success();
+  }
+
   /// Adds the operations of a product for each pair of a query and a key, once
   /// with the key and once with the value; of gradients once more with the
-  /// value and twice with the key. The results stay unknown.
+  /// value and twice with the key, and of tangents once with each of theirs
+  /// and, if queries move, with the key once more. The results stay unknown.
   LogicalResult count(double &flops) {
     if (failed(checkSizes()) || failed(setSequences()))
       return failure();
@@ -161,6 +206,11 @@ public:
         pairs += double(rows) * double(value.size(2));
     }
     double keyProducts = isBackward ? 3 : 1, valueProducts = isBackward ? 2 : 1;
+    if constexpr (isTangent) {
+      keyProducts +=
+          int(bool(op.getQueryTangent())) + int(bool(op.getKeyTangent()));
+      valueProducts += int(bool(op.getValueTangent()));
+    }
     flops += 2 * pairs * double(query.size(1)) *
              (keyProducts * double(query.size(3)) +
               valueProducts * double(value.size(3)));
@@ -246,6 +296,30 @@ private:
 
   const Tensor &getTensor(Value value) {
     return *std::get<TensorPtr>(values.at(value));
+  }
+
+  /// The captures of the score of which tangents are given, moved for a time.
+  std::vector<Datum> moveCaptures(double time) {
+    std::vector<Datum> captures = lookup(values, op.getScoreCaptures());
+    for (auto [number, operand] :
+         llvm::zip(op.getOfCaptures(), op.getCaptureTangents())) {
+      Datum &capture = captures[std::size_t(number)];
+      if (double *real = std::get_if<double>(&capture)) {
+        *real += time * std::get<double>(values.at(operand));
+        continue;
+      }
+      const Tensor &from = *std::get<TensorPtr>(capture);
+      std::vector<double> elements =
+          *reference::toDoubles("capture", from.view);
+      std::vector<double> speed =
+          *reference::toDoubles("tangent", getTensor(operand).view);
+      for (auto [element, tangent] : llvm::zip(elements, speed))
+        element += time * tangent;
+      auto sizes = from.view.sizes();
+      capture = Tensor::create(from.elementType, {sizes.data(), sizes.size()},
+                               std::move(elements));
+    }
+    return captures;
   }
 
   /// What the verifier could not see in dynamic sizes.
@@ -452,12 +526,14 @@ static LogicalResult withEvaluator(Operation *op, Values &values, Use use) {
     return use(AttentionEvaluator(backward, values));
   if (auto backward = llvm::dyn_cast<MultiTokenAttentionBackwardOp>(op))
     return use(AttentionEvaluator(backward, values));
+  if (auto tangent = llvm::dyn_cast<AttentionTangentOp>(op))
+    return use(AttentionEvaluator(tangent, values));
   return use(AttentionEvaluator(llvm::cast<MultiTokenAttentionOp>(op), values));
 }
 
 bool interpreter::isAttention(Operation *op) {
-  return llvm::isa<AttentionOp, AttentionBackwardOp, MultiTokenAttentionOp,
-                   MultiTokenAttentionBackwardOp>(op);
+  return llvm::isa<AttentionOp, AttentionBackwardOp, AttentionTangentOp,
+                   MultiTokenAttentionOp, MultiTokenAttentionBackwardOp>(op);
 }
 
 LogicalResult interpreter::evaluateAttention(Operation *op, Values &values) {

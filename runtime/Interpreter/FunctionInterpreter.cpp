@@ -45,6 +45,13 @@ static LogicalResult evaluateAssert(mlir::cf::AssertOp op, Values &values) {
   return success();
 }
 
+/// What the reference lowering makes of a region may be a part of a function.
+static LogicalResult evaluateReport(mlir::attn::ReportOp op, Values &values) {
+  if (std::get<APInt>(values.at(op.getFailed())).isZero())
+    return success();
+  return op.emitError(op.getMessage()) << ": has no result";
+}
+
 /// Of attn, and what is a check; nothing for other operations.
 static std::optional<LogicalResult> evaluateAttn(Operation *op,
                                                  Values &values) {
@@ -54,6 +61,8 @@ static std::optional<LogicalResult> evaluateAttn(Operation *op,
     return evaluateWithBlockRange(summarized, values);
   if (auto assertion = llvm::dyn_cast<mlir::cf::AssertOp>(op))
     return evaluateAssert(assertion, values);
+  if (auto report = llvm::dyn_cast<mlir::attn::ReportOp>(op))
+    return evaluateReport(report, values);
   auto results = evaluateBesideAttention(op, lookup(values, op->getOperands()));
   if (!results)
     return std::nullopt;

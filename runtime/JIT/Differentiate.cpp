@@ -38,9 +38,49 @@ findArguments(const std::vector<std::string> &names,
   return numbers;
 }
 
-static Expected<std::string> emitGradient(std::string_view text,
-                                          const GradientOptions &options,
-                                          CompileTrace &trace) {
+namespace {
+
+/// In which direction derivatives go.
+struct Mode {
+  /// Of the function's name.
+  const char *suffix;
+  std::unique_ptr<mlir::Pass> (*createPass)(const std::string &of,
+                                            llvm::ArrayRef<unsigned> wrt,
+                                            const GradientOptions &options);
+};
+
+} // namespace
+
+/// The options of both passes are the same.
+template <typename PassOptions>
+static PassOptions getPassOptions(const std::string &of,
+                                  llvm::ArrayRef<unsigned> wrt,
+                                  const GradientOptions &options) {
+  PassOptions result;
+  result.of = of;
+  result.results.assign(options.results.begin(), options.results.end());
+  result.wrt.assign(wrt.begin(), wrt.end());
+  result.saved = options.saved;
+  return result;
+}
+
+static constexpr Mode kReverse = {
+    "_gradient", [](const std::string &of, llvm::ArrayRef<unsigned> wrt,
+                    const GradientOptions &options) {
+      return mlir::attn::createGradient(
+          getPassOptions<mlir::attn::GradientOptions>(of, wrt, options));
+    }};
+static constexpr Mode kForward = {
+    "_tangent", [](const std::string &of, llvm::ArrayRef<unsigned> wrt,
+                   const GradientOptions &options) {
+      return mlir::attn::createTangent(
+          getPassOptions<mlir::attn::TangentOptions>(of, wrt, options));
+    }};
+
+static Expected<std::string> emitDerivative(std::string_view text,
+                                            const GradientOptions &options,
+                                            const Mode &mode,
+                                            CompileTrace &trace) {
   const std::string what = "cannot differentiate";
   mlir::OwningOpRef<mlir::ModuleOp> module = trace.parse(text);
   if (!module)
@@ -55,20 +95,16 @@ static Expected<std::string> emitGradient(std::string_view text,
   if (!of)
     return std::move(of).error();
   trace.enter("while differentiating this", entry->getLoc());
-  mlir::attn::GradientOptions passOptions;
-  passOptions.of = entry->getName().str();
-  passOptions.results.assign(options.results.begin(), options.results.end());
-  passOptions.wrt.assign(of->begin(), of->end());
-  passOptions.saved = options.saved;
+  std::string function = entry->getName().str();
   mlir::PassManager pm(trace.getContext());
   tracePasses(pm, trace);
   // Calls are a part of the line of operations.
   pm.addPass(mlir::createInlinerPass());
-  pm.addPass(mlir::attn::createGradient(passOptions));
+  pm.addPass(mode.createPass(function, *of, options));
   if (mlir::failed(pm.run(*module)))
     return trace.takeError(what);
-  // The gradient has no calls left.
-  std::string name = passOptions.of + "_gradient";
+  // The derivative has no calls left.
+  std::string name = function + mode.suffix;
   for (auto function :
        llvm::make_early_inc_range(module->getOps<mlir::func::FuncOp>()))
     if (function.getName() != name)
@@ -80,33 +116,63 @@ static Expected<std::string> emitGradient(std::string_view text,
   return result;
 }
 
-Expected<std::string> attn::differentiate(std::string_view text,
-                                          const GradientOptions &options) {
+static Expected<std::string> differentiate(std::string_view text,
+                                           const GradientOptions &options,
+                                           const Mode &mode) {
   return callOnThread<std::string>([&] {
     return compileGuarded<std::string>(
         "cannot differentiate", options.fileName, getKernelRegistry(),
         [&](CompileTrace &trace) {
-          return emitGradient(text, options, trace);
+          return emitDerivative(text, options, mode, trace);
         });
   });
 }
 
-Expected<Kernel> Engine::compileGradient(const Attention &attention,
-                                         const GradientOptions &gradient,
-                                         const CompileOptions &options) const {
+Expected<std::string> attn::differentiate(std::string_view text,
+                                          const GradientOptions &options) {
+  return ::differentiate(text, options, kReverse);
+}
+
+Expected<std::string>
+attn::differentiateForward(std::string_view text,
+                           const GradientOptions &options) {
+  return ::differentiate(text, options, kForward);
+}
+
+/// The derivative of a variant, from what its kernel gave.
+static Expected<std::string>
+differentiateVariant(const Attention &attention, const GradientOptions &options,
+                     const Mode &mode) {
   Attention saved = attention;
   saved.logSumExp = true;
   Expected<std::string> text = saved.text();
   if (!text)
     return std::move(text).error();
-  GradientOptions of = gradient;
+  GradientOptions of = options;
   of.saved = true;
   if (of.of.empty())
     of.of = {"query", "key", "value"};
   if (of.results.empty())
     of.results = {0};
-  Expected<std::string> differentiated = differentiate(*text, of);
-  if (!differentiated)
-    return std::move(differentiated).error();
-  return compile(*differentiated, options);
+  return ::differentiate(*text, of, mode);
+}
+
+Expected<Kernel> Engine::compileGradient(const Attention &attention,
+                                         const GradientOptions &gradient,
+                                         const CompileOptions &options) const {
+  Expected<std::string> text =
+      differentiateVariant(attention, gradient, kReverse);
+  if (!text)
+    return std::move(text).error();
+  return compile(*text, options);
+}
+
+Expected<Kernel> Engine::compileTangent(const Attention &attention,
+                                        const GradientOptions &tangent,
+                                        const CompileOptions &options) const {
+  Expected<std::string> text =
+      differentiateVariant(attention, tangent, kForward);
+  if (!text)
+    return std::move(text).error();
+  return compile(*text, options);
 }

@@ -13,8 +13,7 @@
 #include "attn/attention.h"
 #include "attn/engine.h"
 #include "runtime/Reference/Backward.h"
-#include "test/Execution/Random.h"
-#include "test/Execution/TestTensor.h"
+#include "test/Execution/DerivativeCases.h"
 
 #include "gtest/gtest.h"
 
@@ -27,69 +26,6 @@ using std::string;
 
 namespace {
 
-/// A function and what its gradient is taken with respect to.
-struct Case {
-  string name, text;
-  std::vector<string> of = {};
-  /// Values of arguments that are integers.
-  std::vector<std::int64_t> integers = {};
-};
-
-/// Tensors and numbers for the arguments of a function.
-class Arguments {
-public:
-  Arguments(const Signature &signature, const Case &tested, Random &random) {
-    auto integer = tested.integers.begin();
-    for (const Parameter &parameter : signature.arguments) {
-      if (parameter.isTensor && isFloat(parameter.type)) {
-        TestTensor &tensor =
-            tensors.emplace_back(parameter.type, parameter.shape);
-        tensor.fill([&] { return random.normal(); });
-        values.emplace_back(tensor.view());
-      } else if (parameter.isTensor) {
-        TestTensor &tensor =
-            tensors.emplace_back(parameter.type, parameter.shape);
-        std::int64_t number = *integer++;
-        tensor.fill([&] { return double(number); });
-        values.emplace_back(tensor.view());
-      } else if (isFloat(parameter.type)) {
-        values.emplace_back(std::fabs(random.normal()) + 0.5);
-      } else {
-        values.emplace_back(*integer++);
-      }
-      names.push_back(parameter.name);
-    }
-  }
-
-  std::size_t find(const string &name) const {
-    return std::size_t(std::find(names.begin(), names.end(), name) -
-                       names.begin());
-  }
-
-  std::vector<TestTensor> tensors;
-  std::vector<Argument> values;
-  std::vector<string> names;
-};
-
-/// Runs a kernel; the elements of each result.
-std::vector<std::vector<double>> run(const Kernel &kernel,
-                                     const std::vector<Argument> &arguments) {
-  std::vector<TestTensor> results;
-  std::vector<TensorView> views;
-  auto shapes = kernel.resultShapes(arguments);
-  EXPECT_TRUE(shapes) << shapes.error().message;
-  for (std::size_t i = 0; i < shapes->size(); ++i)
-    views.push_back(
-        results.emplace_back(kernel.signature().results[i].type, (*shapes)[i])
-            .mutableView());
-  Status status = kernel.run(arguments, views);
-  EXPECT_TRUE(status) << status.error().message;
-  std::vector<std::vector<double>> elements;
-  for (const TestTensor &result : results)
-    elements.push_back(result.elements());
-  return elements;
-}
-
 double dot(const std::vector<double> &x, const std::vector<double> &y) {
   double sum = 0;
   for (std::size_t i = 0; i < x.size(); ++i)
@@ -97,7 +33,7 @@ double dot(const std::vector<double> &x, const std::vector<double> &y) {
   return sum;
 }
 
-void check(const Case &tested, const string &pipeline) {
+void check(const DerivativeCase &tested, const string &pipeline) {
   SCOPED_TRACE(tested.name + ", " + pipeline);
   Expected<Engine> engine = Engine::create({.threads = 1});
   ASSERT_TRUE(engine);
@@ -112,7 +48,7 @@ void check(const Case &tested, const string &pipeline) {
   ASSERT_TRUE(gradient) << gradient.error().message << "\n" << *differentiated;
 
   Random random(std::hash<string>()(tested.name));
-  Arguments arguments(function->signature(), tested, random);
+  RandomArguments arguments(function->signature(), tested, random);
   std::vector<std::vector<double>> seeds;
   std::vector<TestTensor> seedTensors;
   std::vector<Argument> all = arguments.values;
@@ -122,7 +58,7 @@ void check(const Case &tested, const string &pipeline) {
     all.emplace_back(seed.view());
     seeds.push_back(seed.elements());
   }
-  std::vector<std::vector<double>> gradients = run(*gradient, all);
+  std::vector<std::vector<double>> gradients = runKernel(*gradient, all);
   ASSERT_EQ(gradients.size(), tested.of.size());
 
   for (std::size_t number = 0; number < tested.of.size(); ++number) {
@@ -147,7 +83,7 @@ void check(const Case &tested, const string &pipeline) {
       });
       std::vector<Argument> changed = arguments.values;
       changed[position] = moved.view();
-      auto results = run(*function, changed);
+      auto results = runKernel(*function, changed);
       double sum = 0;
       for (std::size_t r = 0; r < results.size(); ++r)
         sum += dot(results[r], seeds[r]);
@@ -161,198 +97,8 @@ void check(const Case &tested, const string &pipeline) {
   }
 }
 
-/// `attn.attention` of these clauses, with more arguments, all of f64.
-string attention(const string &clauses, const string &arguments = "",
-                 bool logSumExp = false) {
-  string q = "tensor<2x4x5x6xf64>", k = "tensor<2x2x7x6xf64>",
-         v = "tensor<2x2x7x3xf64>", o = "tensor<2x4x5x3xf64>",
-         l = "tensor<2x4x5xf64>";
-  return "func.func @f(%q: " + q + ", %k: " + k + ", %v: " + v + arguments +
-         ") -> " + (logSumExp ? "(" + o + ", " + l + ")" : o) +
-         " {\n  %o0 = tensor.empty() : " + o +
-         "\n  %l0 = tensor.empty() : " + l + "\n  %o" +
-         (logSumExp ? ":2" : "") + " = attn.attention ins(%q, %k, %v : " + q +
-         ", " + k + ", " + v + ") outs(%o0" +
-         (logSumExp ? ", %l0 : " + o + ", " + l : " : " + o) + ") " + clauses +
-         "\n  return %o" +
-         (logSumExp ? "#0, %o#1 : " + o + ", " + l : " : " + o) + "\n}\n";
-}
-
-/// The same of `attn.multi_token_attention`, of the last five of seven queries.
-string multiToken(const string &clauses, const string &arguments) {
-  string q = "tensor<2x4x7x3xf64>", k = "tensor<2x2x6x3xf64>",
-         v = "tensor<2x2x6x2xf64>", o = "tensor<2x4x5x2xf64>",
-         l = "tensor<2x4x5xf64>";
-  return "func.func @f(%q: " + q + ", %k: " + k + ", %v: " + v + arguments +
-         ") -> (" + o + ", " + l + ") {\n  %o0 = tensor.empty() : " + o +
-         "\n  %l0 = tensor.empty() : " + l +
-         "\n  %o:2 = attn.multi_token_attention ins(%q, %k, %v : " + q + ", " +
-         k + ", " + v + ") outs(%o0, %l0 : " + o + ", " + l + ") " + clauses +
-         "\n  return %o#0, %o#1 : " + o + ", " + l + "\n}\n";
-}
-
-std::vector<Case> getCases() {
-  std::vector<string> main = {"q", "k", "v"};
-  auto with = [&](std::vector<string> more) {
-    std::vector<string> all = main;
-    all.insert(all.end(), more.begin(), more.end());
-    return all;
-  };
-  return {
-      {"plain", attention(""), main},
-      {"causal", attention("mask causal"), main},
-      {"logSumExp", attention("offset(bottom_right) mask causal", "", true),
-       main},
-      {"bias",
-       attention("score bias(%t : tensor<4x5x7xf64>)",
-                 ", %t: tensor<4x5x7xf64>"),
-       with({"t"})},
-      {"alibiAndSink",
-       attention("sink(%s : tensor<4xf64>) score alibi(%t : tensor<4xf64>) "
-                 "mask causal",
-                 ", %s: tensor<4xf64>, %t: tensor<4xf64>", true),
-       with({"s", "t"})},
-      {"dropout",
-       attention("dropout(0.4, %s, %c)", ", %s: i64, %c: i32"),
-       main,
-       {11, 3}},
-      {"softcap", attention("score softcap(2.0) mask sliding_window(2, 1)"),
-       main},
-      {"packed",
-       R"(func.func @f(%q: tensor<1x2x9x4xf64>, %k: tensor<1x1x8x4xf64>,
-           %v: tensor<1x1x8x4xf64>, %n: tensor<3xi32>) -> tensor<1x2x9x4xf64> {
-         %o = tensor.empty() : tensor<1x2x9x4xf64>
-         %c = arith.constant dense<[0, 3, 7]> : tensor<3xi32>
-         %m = arith.constant dense<[0, 5, 8]> : tensor<3xi32>
-         %r = attn.attention ins(%q, %k, %v : tensor<1x2x9x4xf64>,
-             tensor<1x1x8x4xf64>, tensor<1x1x8x4xf64>)
-             outs(%o : tensor<1x2x9x4xf64>)
-             sequences(%c, %m : tensor<3xi32>, tensor<3xi32>) mask causal
-         return %r : tensor<1x2x9x4xf64>
-       })",
-       main,
-       {0}},
-      {"layer",
-       R"(func.func @f(%x: tensor<2x5x6xf64>, %w: tensor<6x36xf64>,
-           %wb: tensor<36xf64>, %ow: tensor<16x5xf64>, %ob: tensor<5xf64>,
-           %cos: tensor<16x2xf64>, %sin: tensor<16x2xf64>, %n0: tensor<4xf64>,
-           %n1: tensor<4xf64>, %n2: tensor<4xf64>, %g: tensor<6x16xf64>,
-           %seed: i64, %call: i32) -> tensor<2x5x5xf64> {
-         %o = tensor.empty() : tensor<2x5x5xf64>
-         %qkv = tensor.extract_slice %w[0, 0] [6, 32] [1, 1]
-             : tensor<6x36xf64> to tensor<6x32xf64>
-         %bias = tensor.extract_slice %wb[0] [32] [1]
-             : tensor<36xf64> to tensor<32xf64>
-         %y = attn.multi_head_attention heads(4, 2) sizes(4, 4)
-             ins(%x : tensor<2x5x6xf64>) outs(%o : tensor<2x5x5xf64>)
-             qkv(%qkv, %bias : tensor<6x32xf64>, tensor<32xf64>)
-             output(%ow, %ob : tensor<16x5xf64>, tensor<5xf64>)
-             norms(%n0, %n1 : tensor<4xf64>, tensor<4xf64>)
-             output_norm(%n2 : tensor<4xf64>) layer(2)
-             gate elements(%g : tensor<6x16xf64>)
-             rope interleaved(%cos, %sin : tensor<16x2xf64>, tensor<16x2xf64>)
-             dropout(0.2, 0.3, %seed, %call) mask causal
-         return %y : tensor<2x5x5xf64>
-       })",
-       {"x", "w", "wb", "ow", "ob", "n0", "n1", "n2", "g"},
-       {5, 7}},
-      {"stages",
-       multiToken("sink(%s : tensor<4xf64>) "
-                  "convolve_before(%kb : tensor<4x3x5xf64>) "
-                  "mix_before(%mb : tensor<2x2x2xf64>) "
-                  "convolve_after(%ka : tensor<4x2x2x3xf64>) "
-                  "score softcap(3.0) mask causal",
-                  ", %s: tensor<4xf64>, %kb: tensor<4x3x5xf64>, "
-                  "%mb: tensor<2x2x2xf64>, %ka: tensor<4x2x2x3xf64>"),
-       with({"s", "kb", "mb", "ka"})},
-      {"stagesWithDropout",
-       multiToken("convolve_after(%ka : tensor<4x2x3xf64>) "
-                  "mix_after(%ma : tensor<1x4x4xf64>) dropout(0.4, %n, %c) "
-                  "score bias(%t : tensor<4x7x6xf64>)",
-                  ", %ka: tensor<4x2x3xf64>, %ma: tensor<1x4x4xf64>, "
-                  "%t: tensor<4x7x6xf64>, %n: i64, %c: i32"),
-       with({"ka", "ma", "t"}),
-       {11, 3}},
-      {"elementwise",
-       R"(func.func @f(%x: tensor<3x4xf64>, %y: tensor<3x4xf64>)
-           -> tensor<4x3xf64> {
-         %c = arith.constant dense<2.0> : tensor<3x4xf64>
-         %a = arith.mulf %x, %y : tensor<3x4xf64>
-         %b = math.tanh %a : tensor<3x4xf64>
-         %e = math.exp %x : tensor<3x4xf64>
-         %s = arith.addf %e, %c : tensor<3x4xf64>
-         %d = arith.divf %b, %s : tensor<3x4xf64>
-         %r = math.sqrt %s : tensor<3x4xf64>
-         %z = arith.subf %d, %r : tensor<3x4xf64>
-         %i = tensor.empty() : tensor<4x3xf64>
-         %t = linalg.transpose ins(%z : tensor<3x4xf64>)
-             outs(%i : tensor<4x3xf64>) permutation = [1, 0]
-         return %t : tensor<4x3xf64>
-       })",
-       {"x", "y"}},
-      {"contractions",
-       R"(#a = affine_map<(i, j, k) -> (k, i)>
-         #b = affine_map<(i, j, k) -> (j, k)>
-         #c = affine_map<(i, j, k) -> (i, j)>
-         func.func @f(%x: tensor<4x3xf64>, %y: tensor<3x5xf64>,
-             %z: tensor<2x4xf64>, %r: tensor<5x2xf64>, %w: tensor<2x4x5xf64>,
-             %v: tensor<2x5x3xf64>, %u: tensor<3xf64>)
-             -> (tensor<5x2xf64>, tensor<2x4x3xf64>, tensor<4xf64>) {
-         %zero = arith.constant 0.0 : f64
-         %0 = tensor.empty() : tensor<4x5xf64>
-         %1 = linalg.fill ins(%zero : f64) outs(%0 : tensor<4x5xf64>)
-             -> tensor<4x5xf64>
-         %xy = linalg.matmul ins(%x, %y : tensor<4x3xf64>, tensor<3x5xf64>)
-             outs(%1 : tensor<4x5xf64>) -> tensor<4x5xf64>
-         %t = linalg.generic {indexing_maps = [#a, #b, #c],
-             iterator_types = ["parallel", "parallel", "reduction"]}
-             ins(%xy, %z : tensor<4x5xf64>, tensor<2x4xf64>)
-             outs(%r : tensor<5x2xf64>) {
-         ^bb0(%p: f64, %q: f64, %s: f64):
-           %m = arith.mulf %p, %q : f64
-           %n = arith.addf %s, %m : f64
-           linalg.yield %n : f64
-         } -> tensor<5x2xf64>
-         %2 = tensor.empty() : tensor<2x4x3xf64>
-         %3 = linalg.fill ins(%zero : f64) outs(%2 : tensor<2x4x3xf64>)
-             -> tensor<2x4x3xf64>
-         %wv = linalg.batch_matmul ins(%w, %v : tensor<2x4x5xf64>,
-             tensor<2x5x3xf64>) outs(%3 : tensor<2x4x3xf64>)
-             -> tensor<2x4x3xf64>
-         %4 = tensor.empty() : tensor<4xf64>
-         %5 = linalg.fill ins(%zero : f64) outs(%4 : tensor<4xf64>)
-             -> tensor<4xf64>
-         %xu = linalg.matvec ins(%x, %u : tensor<4x3xf64>, tensor<3xf64>)
-             outs(%5 : tensor<4xf64>) -> tensor<4xf64>
-         return %t, %wv, %xu : tensor<5x2xf64>, tensor<2x4x3xf64>,
-             tensor<4xf64>
-       })",
-       {"x", "y", "z", "r", "w", "v", "u"}},
-      {"crossLayer",
-       R"(func.func @f(%x: tensor<2x3x6xf64>, %m: tensor<2x4x5xf64>,
-           %q: tensor<6x8xf64>, %k: tensor<5x4xf64>, %v: tensor<5x6xf64>,
-           %w: tensor<12x6xf64>, %t: tensor<2x3x4xf64>) -> tensor<2x3x6xf64> {
-         %o = tensor.empty() : tensor<2x3x6xf64>
-         %y = attn.multi_head_attention heads(4, 2) sizes(2, 3)
-             ins(%x : tensor<2x3x6xf64>) outs(%o : tensor<2x3x6xf64>)
-             source(%m : tensor<2x4x5xf64>) query(%q : tensor<6x8xf64>)
-             key(%k : tensor<5x4xf64>) value(%v : tensor<5x6xf64>)
-             output(%w : tensor<12x6xf64>)
-             score(%s, %b, %h, %p, %j) captures(%a = %t : tensor<2x3x4xf64>) {
-               %e = tensor.extract %a[%b, %p, %j] : tensor<2x3x4xf64>
-               %f = arith.mulf %e, %s : f64
-               %c = math.sin %f : f64
-               attn.yield %c : f64
-             }
-         %z = arith.addf %y, %x : tensor<2x3x6xf64>
-         return %z : tensor<2x3x6xf64>
-       })",
-       {"x", "m", "q", "k", "v", "w", "t"}},
-  };
-}
-
 TEST(Gradient, IsTheDerivative) {
-  for (const Case &tested : getCases())
+  for (const DerivativeCase &tested : getDerivativeCases())
     for (const char *pipeline : {"reference", "cpu"})
       check(tested, pipeline);
 }
@@ -386,10 +132,11 @@ TEST(Gradient, OfAVariant) {
   ASSERT_TRUE(again) << again.error().message;
 
   Random random(5);
-  Arguments arguments(forward->signature(), {}, random);
+  RandomArguments arguments(forward->signature(), {}, random);
   TestTensor gradient(ElementType::f32, {1, 4, 9, 8});
   gradient.fill([&] { return random.normal(); });
-  std::vector<std::vector<double>> saved = run(*forward, arguments.values);
+  std::vector<std::vector<double>> saved =
+      runKernel(*forward, arguments.values);
   TestTensor output(ElementType::f32, {1, 4, 9, 8}, saved[0]),
       logSumExp(ElementType::f32, {1, 4, 9}, saved[1]);
   std::vector<Argument> withSaved = arguments.values,
@@ -397,7 +144,7 @@ TEST(Gradient, OfAVariant) {
   for (const TestTensor *tensor : {&output, &logSumExp, &gradient})
     withSaved.emplace_back(tensor->view());
   withGradient.emplace_back(gradient.view());
-  EXPECT_EQ(run(*backward, withSaved), run(*again, withGradient));
+  EXPECT_EQ(runKernel(*backward, withSaved), runKernel(*again, withGradient));
 
   Expected<Kernel> unknown =
       engine->compileGradient(attention, {.of = {"key2"}});

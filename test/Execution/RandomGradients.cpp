@@ -8,10 +8,10 @@
 // random-gradients [--regions] [--seed N] [--count N] [--type NAME]
 //
 // The gradients of the kernels of random-specs, and, of every fourth number, of
-// multi-token attention, with respect to all tensors of floats: by the CPU
-// pipeline on one thread and on two, which must give the same bits, and by the
-// reference, within their tolerance of the oracle, which differentiates scores
-// by difference quotients.
+// multi-token attention, with respect to all tensors of floats, and the
+// tangents of the former along all of these: by the CPU pipeline on one thread
+// and on two, which must give the same bits, and by the reference, within their
+// tolerance of the oracle, which differentiates scores by difference quotients.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,13 +20,13 @@
 #include "runtime/Interpreter/Interpreter.h"
 #include "test/Execution/MultiTokenTesting.h"
 #include "test/Execution/SpecAnswers.h"
+#include <optional>
 
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <map>
-#include <optional>
 #include <tuple>
 
 using namespace attn;
@@ -42,12 +42,21 @@ struct Configuration {
   string pipeline;
 };
 
+/// A function that is a derivative, and what its results are called; behind the
+/// first `numMain` are those of captures.
+struct Derivative {
+  string entry;
+  std::vector<string> names;
+  std::size_t numMain;
+};
+
 class Runner {
 public:
   Runner(std::vector<Configuration> configurations, const SpecChoice &choice)
       : configurations(std::move(configurations)), choice(choice) {}
 
-  /// Checks one spec. False if something is wrong, which has been printed.
+  /// Checks the derivatives of one spec. False if something is wrong, which has
+  /// been printed.
   bool run(std::uint64_t number);
   void printSummary() const {
     for (const auto &[name, error] : largestErrors)
@@ -56,6 +65,10 @@ public:
   }
 
 private:
+  /// Checks one derivative, of inputs of `type`.
+  bool check(std::uint64_t number, ElementType type, const string &text,
+             const Derivative &derivative,
+             const std::vector<Argument> &arguments);
   bool fail(std::uint64_t number, const string &text, const string &message) {
     std::printf(
         "gradient (--seed %" PRIu64 " --count 1%s%s): %s\n%s\n", number,
@@ -171,36 +184,63 @@ bool Runner::run(std::uint64_t number) {
   if (!forward)
     return fail(number, text, forward.error().message);
   GradientOptions options;
-  for (const Parameter &parameter : forward->signature().arguments)
-    if (parameter.isTensor && isFloat(parameter.type))
-      options.of.push_back(parameter.name);
-  Expected<string> gradient = differentiate(text, options);
-  if (!gradient)
-    return fail(number, text, gradient.error().message);
+  std::vector<std::pair<ElementType, Shape>> moving;
+  const std::vector<Parameter> &parameters = forward->signature().arguments;
+  for (std::size_t i = 0; i < parameters.size(); ++i)
+    if (parameters[i].isTensor && isFloat(parameters[i].type)) {
+      options.of.push_back(parameters[i].name);
+      const TensorView &view = *sample.arguments[i].view();
+      moving.emplace_back(view.type(),
+                          Shape(view.sizes().begin(), view.sizes().end()));
+    }
 
-  std::vector<Argument> &arguments = sample.arguments;
   Random ofSeeds(number * 2 + 1);
-  for (const auto &[type, shape] : sample.results) {
-    TestTensor &seed = sample.tensors.emplace_back(type, shape);
-    seed.fill([&] { return ofSeeds.normal(); });
-    arguments.emplace_back(seed.view());
-  }
+  std::vector<TestTensor> seeds;
+  seeds.reserve(sample.results.size() + moving.size());
+  auto withSeeds = [&](const std::vector<std::pair<ElementType, Shape>> &like) {
+    std::vector<Argument> all = sample.arguments;
+    for (const auto &[type, shape] : like) {
+      TestTensor &seed = seeds.emplace_back(type, shape);
+      seed.fill([&] { return ofSeeds.normal(); });
+      all.emplace_back(seed.view());
+    }
+    return all;
+  };
 
+  Derivative gradient{sample.entry + "_gradient", options.of, sample.numOwn},
+      tangent{sample.entry + "_tangent", {"output", "log-sum-exp"}, 2};
+  Expected<string> reverse = differentiate(text, options);
+  if (!reverse)
+    return fail(number, text, reverse.error().message);
+  if (!check(number, sample.type, *reverse, gradient,
+             withSeeds(sample.results)))
+    return false;
+  if (!sample.call)
+    return true;
+  Expected<string> along = differentiateForward(text, options);
+  if (!along)
+    return fail(number, text, along.error().message);
+  return check(number, sample.type, *along, tangent, withSeeds(moving));
+}
+
+bool Runner::check(std::uint64_t number, ElementType type, const string &text,
+                   const Derivative &derivative,
+                   const std::vector<Argument> &arguments) {
   std::vector<Answer> answers;
   std::vector<ElementType> types;
   for (const Configuration &configuration : configurations) {
     Expected<Kernel> kernel = configuration.engine.compile(
-        *gradient, {.pipeline = configuration.pipeline});
+        text, {.pipeline = configuration.pipeline});
     if (!kernel)
-      return fail(number, *gradient,
+      return fail(number, text,
                   configuration.name + ": " + kernel.error().message);
     answers.push_back(runGradient(*kernel, arguments));
     types.clear();
     for (const Parameter &result : kernel->signature().results)
       types.push_back(result.type);
   }
-  Expected<std::vector<ReferenceResult>> expected = interpret(
-      *gradient, "gradient.mlir", sample.entry + "_gradient", arguments);
+  Expected<std::vector<ReferenceResult>> expected =
+      interpret(text, "gradient.mlir", derivative.entry, arguments);
   string errors;
   bool agree = true;
   for (std::size_t i = 0; i < answers.size(); ++i) {
@@ -208,7 +248,7 @@ bool Runner::run(std::uint64_t number) {
     errors += "\n  " + configurations[i].name + ": " + answers[i].error;
   }
   if (!agree)
-    return fail(number, *gradient,
+    return fail(number, text,
                 "they do not fail together:\n  oracle: " +
                     (expected ? "" : expected.error().message) + errors);
   if (!expected) {
@@ -216,23 +256,23 @@ bool Runner::run(std::uint64_t number) {
     return true;
   }
   if (!haveSameBits(answers[0], answers[1]))
-    return fail(number, *gradient, "one thread and two differ");
+    return fail(number, text, "one thread and two differ");
   for (std::size_t i = 0; i < answers.size(); ++i)
     for (std::size_t r = 0; r < types.size(); ++r) {
       Tolerance tolerance = toleranceFor(types[r], Quantity::gradient),
-                ofInputs = toleranceFor(sample.type, Quantity::gradient);
+                ofInputs = toleranceFor(type, Quantity::gradient);
+      bool isCapture = r >= derivative.numMain;
       tolerance.bound = std::max(tolerance.bound, ofInputs.bound);
-      tolerance.smallest = getSmallest(sample.type, r >= sample.numOwn);
+      tolerance.smallest = getSmallest(type, isCapture);
       double &largest =
-          largestErrors[configurations[i].pipeline + ", " +
-                        string(nameOf(sample.type)) + ", result " +
-                        (r < sample.numOwn ? std::to_string(r)
-                                           : "of a capture")];
+          largestErrors[derivative.entry + ", " + configurations[i].pipeline +
+                        ", " + string(nameOf(type)) + ", result " +
+                        (isCapture ? "of a capture" : std::to_string(r))];
       string difference = describeDifference(
           answers[i].results[r], (*expected)[r].values, tolerance, &largest);
       if (!difference.empty())
-        return fail(number, *gradient,
-                    configurations[i].name + ", " + options.of[r] + ": " +
+        return fail(number, text,
+                    configurations[i].name + ", " + derivative.names[r] + ": " +
                         difference);
     }
   return true;

@@ -35,7 +35,7 @@ func.func @reduction(%x: !t, %k: tensor<2x2xf32>) -> tensor<3x3xf32> {
 
 // -----
 
-// expected-error @+1 {{expected a result of floats, of which there is a gradient}}
+// expected-error @+1 {{expected a result of floats, of which there is a derivative}}
 func.func @integers(%x: tensor<4xf32>, %i: tensor<4xi32>) -> tensor<4xi32> {
   return %i : tensor<4xi32>
 }

@@ -1,19 +1,22 @@
-//===- ReferenceBackwardTest.cpp - The oracle's gradients -----------------===//
+//===- ReferenceBackwardTest.cpp - The oracle's derivatives ---------------===//
 //
 // Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Against difference quotients of the oracle of the attention.
+// Gradients against difference quotients of the oracle of the attention, and
+// tangents against gradients.
 //
 //===----------------------------------------------------------------------===//
 
 #include "runtime/Reference/Backward.h"
+#include "runtime/Reference/Tangent.h"
 
 #include "gtest/gtest.h"
 
 #include <cmath>
+#include <numeric>
 #include <random>
 
 using namespace attn;
@@ -96,6 +99,31 @@ struct Sample {
     compare(key.elements, gradients->key);
     compare(value.elements, gradients->value);
     compare(problem.sink, gradients->sink);
+    checkTangent(*gradients);
+  }
+
+  /// Along a direction, results move as their gradients say.
+  void checkTangent(const BackwardResult &gradients) {
+    Tensor ofQuery(query.sizes, random), ofKey(key.sizes, random),
+        ofValue(value.sizes, random),
+        ofSink({std::int64_t(problem.sink.size())}, random);
+    Expected<AttentionResult> tangent = attentionTangent({problem,
+                                                          ofQuery.view(),
+                                                          ofKey.view(),
+                                                          ofValue.view(),
+                                                          ofSink.elements,
+                                                          {}});
+    ASSERT_TRUE(tangent) << tangent.error().message;
+    auto dot = [](const std::vector<double> &x, const std::vector<double> &y) {
+      return std::inner_product(x.begin(), x.end(), y.begin(), 0.0);
+    };
+    EXPECT_NEAR(dot(tangent->output, outputGradient.elements) +
+                    dot(tangent->logSumExp, logSumExpGradient.elements),
+                dot(gradients.query, ofQuery.elements) +
+                    dot(gradients.key, ofKey.elements) +
+                    dot(gradients.value, ofValue.elements) +
+                    dot(gradients.sink, ofSink.elements),
+                1e-8);
   }
 
   std::mt19937_64 random;

@@ -1,4 +1,4 @@
-//===- Gradient.cpp - Measures gradients beside what they are of ----------===//
+//===- Gradient.cpp - Measures derivatives beside what they are of --------===//
 //
 // Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,11 +6,13 @@
 //===----------------------------------------------------------------------===//
 //
 // The gradients of query, key and value, from the output and the log-sum-exp of
-// the attention. Their work is five products where the attention has two: 2.5
-// times as much. Counters, medians over the repetitions:
+// the attention, and the tangent of the output along those of all three. Their
+// work is five products where the attention has two: 2.5 times as much.
+// Counters, medians over the repetitions:
 //
 // - `fraction_of_peak`: of the operations of these products, as of prefill.
 // - `vs_forward`: that, divided by the attention's, which runs in turns.
+// - `times_forward`: the time, divided by the attention's.
 // - `compile_ms`: what compiling cost, once.
 //
 //===----------------------------------------------------------------------===//
@@ -31,50 +33,57 @@ namespace {
 /// Of the sizes of its results.
 constexpr double kWork = 2.5;
 
+enum class Mode { Gradient, Tangent };
+
 class GradientSeries : public Series {
 public:
   static Expected<std::unique_ptr<Series>>
-  create(const AttentionCase &attention, ElementType type, unsigned threads,
-         const Options &options);
+  create(const AttentionCase &attention, Mode mode, ElementType type,
+         unsigned threads, const Options &options);
 
   Expected<double> sample() override;
   void report(benchmark::State &state) const override;
 
 private:
-  GradientSeries(const AttentionCase &attention, ElementType type,
+  GradientSeries(const AttentionCase &attention, Mode mode, ElementType type,
                  unsigned threads, const Kernel &forward,
-                 const Kernel &backward);
+                 const Kernel &derivative);
   Expected<double> runForward() const {
     return timeKernel(forward, arguments, saved);
   }
-  Expected<double> runBackward() const {
-    return timeKernel(backward, withSaved, gradients);
+  Expected<double> runDerivative() const {
+    return timeKernel(derivative, withSaved, results);
   }
   Status check() const;
+  Status checkGradients() const;
+  Status checkTangent() const;
+  double getTolerance() const;
 
   AttentionCase attention;
+  Mode mode;
   ElementType type;
   unsigned threads;
-  Kernel forward, backward;
+  Kernel forward, derivative;
   PeakMeter peak;
   std::vector<Buffer> buffers;
   std::vector<Argument> arguments, withSaved;
-  std::vector<TensorView> saved, gradients;
+  std::vector<TensorView> saved, results;
 
   struct Sample {
     double speed, peak, processors;
   };
   std::vector<Sample> samples;
   std::vector<double> quotients; ///< Of speeds.
+  std::vector<double> times;     ///< As multiples of the attention's.
 };
 
 } // namespace
 
-GradientSeries::GradientSeries(const AttentionCase &attention, ElementType type,
-                               unsigned threads, const Kernel &forward,
-                               const Kernel &backward)
-    : attention(attention), type(type), threads(threads), forward(forward),
-      backward(backward), peak(type, threads) {
+GradientSeries::GradientSeries(const AttentionCase &attention, Mode mode,
+                               ElementType type, unsigned threads,
+                               const Kernel &forward, const Kernel &derivative)
+    : attention(attention), mode(mode), type(type), threads(threads),
+      forward(forward), derivative(derivative), peak(type, threads) {
   std::mt19937_64 random(1);
   buffers.reserve(32);
   auto add = [&](ElementType of, std::vector<Index> sizes) {
@@ -101,9 +110,25 @@ GradientSeries::GradientSeries(const AttentionCase &attention, ElementType type,
   withSaved = arguments;
   for (const TensorView &result : saved)
     withSaved.emplace_back(result);
-  withSaved.emplace_back(add(type, ofOutput));
-  for (const std::vector<Index> &sizes : {ofQuery, ofKey, ofValue})
-    gradients.push_back(add(type, sizes));
+  if (mode == Mode::Gradient) {
+    withSaved.emplace_back(add(type, ofOutput));
+    for (const std::vector<Index> &sizes : {ofQuery, ofKey, ofValue})
+      results.push_back(add(type, sizes));
+    return;
+  }
+  // Queries grow as fast as keys shrink, so that no product moves, and values
+  // grow: so does the output.
+  for (auto [number, factor] : {std::pair(0, 1.0), {1, -1.0}, {2, 1.0}}) {
+    const TensorView &of = *arguments[std::size_t(number)].view();
+    std::vector<double> elements = *reference::toDoubles("", of);
+    Buffer &buffer = buffers.emplace_back(
+        type, std::vector<Index>(of.sizes().begin(), of.sizes().end()));
+    buffer.fill([&, factor = factor](Index at) {
+      return factor * elements[std::size_t(at)];
+    });
+    withSaved.emplace_back(buffer.view());
+  }
+  results.push_back(add(type, ofOutput));
 }
 
 /// The sum of products of two tensors.
@@ -116,16 +141,41 @@ static double dot(const TensorView &x, const TensorView &y) {
   return sum;
 }
 
-/// What is fast and wrong is an error. Queries and keys have the same products
-/// with their gradients, as products of both are what the loss sees of them;
-/// values have that of the output, which is linear in them.
+double GradientSeries::getTolerance() const {
+  return type == ElementType::bf16  ? 3e-2
+         : type == ElementType::f16 ? 4e-3
+                                    : 1e-4;
+}
+
+/// What is fast and wrong is an error.
 Status GradientSeries::check() const {
+  return mode == Mode::Gradient ? checkGradients() : checkTangent();
+}
+
+/// The output moves as fast as it is.
+Status GradientSeries::checkTangent() const {
+  std::vector<double> output = *reference::toDoubles("", saved[0]),
+                      tangent = *reference::toDoubles("", results[0]);
+  double error = 0, largest = 0;
+  for (std::size_t i = 0; i < output.size(); ++i) {
+    error = std::fmax(error, std::fabs(output[i] - tangent[i]));
+    largest = std::fmax(largest, std::fabs(output[i]));
+  }
+  if (error <= getTolerance() * largest)
+    return {};
+  return Error{"tangent: expected the output, got what is off by " +
+                   std::to_string(error),
+               {}};
+}
+
+/// Queries and keys have the same products with their gradients, as products of
+/// both are what the loss sees of them; values have that of the output, which
+/// is linear in them.
+Status GradientSeries::checkGradients() const {
   const TensorView &query = *arguments[0].view(), &key = *arguments[1].view(),
                    &value = *arguments[2].view(),
                    &outputGradient = *withSaved.back().view();
-  double tolerance = type == ElementType::bf16  ? 3e-2
-                     : type == ElementType::f16 ? 4e-3
-                                                : 1e-4;
+  double tolerance = getTolerance();
   auto compare = [&](double actual, double expected,
                      const char *name) -> Status {
     // Both are sums of about as many terms of size 1 as there are rows.
@@ -139,35 +189,39 @@ Status GradientSeries::check() const {
                      ", got " + std::to_string(actual),
                  {}};
   };
-  if (Status status = compare(dot(gradients[0], query), dot(gradients[1], key),
+  if (Status status = compare(dot(results[0], query), dot(results[1], key),
                               "the query and the key");
       !status)
     return status;
-  return compare(dot(gradients[2], value), dot(saved[0], outputGradient),
+  return compare(dot(results[2], value), dot(saved[0], outputGradient),
                  "the value");
 }
 
 Expected<std::unique_ptr<Series>>
-GradientSeries::create(const AttentionCase &attention, ElementType type,
-                       unsigned threads, const Options &options) {
+GradientSeries::create(const AttentionCase &attention, Mode mode,
+                       ElementType type, unsigned threads,
+                       const Options &options) {
   std::string text = attention.text(type, /*logSumExp=*/true);
   Expected<Kernel> forward =
       compileText(attention.name, text, threads, options);
   if (!forward)
     return forward.error();
-  Expected<std::string> gradient = differentiate(
-      text, {.of = {"query", "key", "value"}, .results = {0}, .saved = true});
-  if (!gradient)
-    return gradient.error();
-  Expected<Kernel> backward =
-      compileText(attention.name, *gradient, threads, options);
-  if (!backward)
-    return backward.error();
-  std::unique_ptr<GradientSeries> series(
-      new GradientSeries(attention, type, threads, *forward, *backward));
+  GradientOptions of{
+      .of = {"query", "key", "value"}, .results = {0}, .saved = true};
+  Expected<std::string> differentiated = mode == Mode::Gradient
+                                             ? differentiate(text, of)
+                                             : differentiateForward(text, of);
+  if (!differentiated)
+    return differentiated.error();
+  Expected<Kernel> derivative =
+      compileText(attention.name, *differentiated, threads, options);
+  if (!derivative)
+    return derivative.error();
+  std::unique_ptr<GradientSeries> series(new GradientSeries(
+      attention, mode, type, threads, *forward, *derivative));
   if (Expected<double> run = series->runForward(); !run)
     return run.error();
-  if (Expected<double> run = series->runBackward(); !run)
+  if (Expected<double> run = series->runDerivative(); !run)
     return run.error();
   if (Status status = series->check(); !status)
     return status.error();
@@ -178,7 +232,7 @@ Expected<double> GradientSeries::sample() {
   double flops = kWork * attention.countFlops();
   double burst = 1e-3;
   double before = peak.measure(burst);
-  Expected<Call> call = timeCall(threads, [&] { return runBackward(); });
+  Expected<Call> call = timeCall(threads, [&] { return runDerivative(); });
   if (!call)
     return call.error();
   double after = peak.measure(burst);
@@ -188,6 +242,7 @@ Expected<double> GradientSeries::sample() {
   if (!other)
     return other.error();
   quotients.push_back(kWork * other->seconds / call->seconds);
+  times.push_back(call->seconds / other->seconds);
   return call->seconds;
 }
 
@@ -203,7 +258,8 @@ void GradientSeries::report(benchmark::State &state) const {
   state.counters["fraction_of_peak"] = median(fractions);
   state.counters["processors"] = median(processors);
   state.counters["vs_forward"] = median(quotients);
-  state.counters["compile_ms"] = backward.stats().totalMs;
+  state.counters["times_forward"] = median(times);
+  state.counters["compile_ms"] = derivative.stats().totalMs;
   state.SetLabel("peak: " + std::string(peak.loopName()));
 }
 
@@ -212,9 +268,13 @@ void registerGradient(const Options &options) {
     for (ElementType type :
          {ElementType::f32, ElementType::bf16, ElementType::f16})
       for (unsigned threads : {1u, 2u})
-        registerSeries("gradient/" + attention.name, type, threads, [=] {
-          return GradientSeries::create(attention, type, threads, options);
-        });
+        for (auto [name, mode] : {std::pair("gradient/", Mode::Gradient),
+                                  std::pair("tangent/", Mode::Tangent)})
+          registerSeries(name + attention.name, type, threads,
+                         [=, mode = mode] {
+                           return GradientSeries::create(attention, mode, type,
+                                                         threads, options);
+                         });
 }
 
 } // namespace attn::bench

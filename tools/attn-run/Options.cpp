@@ -89,8 +89,9 @@ static Status parseRanks(const InputArgList &parsed, Options &options) {
         return Error{arg->getSpelling().str() + ": expected --mpi", {}};
     return {};
   }
-  for (OptSpecifier alone : {OPT_emit, OPT_assembly, OPT_tune, OPT_tune_seconds,
-                             OPT_gradient, OPT_gradient_of})
+  for (OptSpecifier alone :
+       {OPT_emit, OPT_assembly, OPT_tune, OPT_tune_seconds, OPT_gradient,
+        OPT_gradient_of, OPT_tangent, OPT_tangent_of})
     if (const Arg *arg = parsed.getLastArg(alone))
       return Error{arg->getSpelling().str() + ": expected no --mpi", {}};
   if (options.pipeline != "cpu" && options.pipeline != "reference")
@@ -117,13 +118,18 @@ static Status readOptions(const InputArgList &parsed, Options &options) {
   options.jsonFile = parsed.getLastArgValue(OPT_json);
   options.cacheDirectory = parsed.getLastArgValue(OPT_cache_dir);
 
-  if (parsed.hasArg(OPT_gradient))
-    options.gradientOf.emplace();
-  if (const Arg *arg = parsed.getLastArg(OPT_gradient_of)) {
-    llvm::SmallVector<llvm::StringRef> names;
-    llvm::StringRef(arg->getValue()).split(names, ',');
-    options.gradientOf.emplace(names.begin(), names.end());
-  }
+  auto readNames = [&](OptSpecifier ofAll, OptSpecifier ofSome,
+                       std::optional<std::vector<std::string>> &to) {
+    if (parsed.hasArg(ofAll))
+      to.emplace();
+    if (const Arg *arg = parsed.getLastArg(ofSome)) {
+      llvm::SmallVector<llvm::StringRef> names;
+      llvm::StringRef(arg->getValue()).split(names, ',');
+      to.emplace(names.begin(), names.end());
+    }
+  };
+  readNames(OPT_gradient, OPT_gradient_of, options.gradientOf);
+  readNames(OPT_tangent, OPT_tangent_of, options.tangentOf);
 
   if (parsed.hasArg(OPT_tune))
     options.tuningSeconds = TuningOptions().seconds;

@@ -40,6 +40,8 @@ struct Options {
   std::optional<double> tuningSeconds; ///< Tuning was asked for.
   /// The gradient was asked for, with respect to these, or all.
   std::optional<std::vector<std::string>> gradientOf;
+  /// The same of the tangent, of the gradient if both were asked for.
+  std::optional<std::vector<std::string>> tangentOf;
   bool mpi = false;
   std::string split;
   double timeLimit = RanksOptions().timeLimit; ///< Of ranks, in seconds.

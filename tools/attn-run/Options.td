@@ -78,6 +78,12 @@ def gradient : Flag<["--"], "gradient">, HelpText<
   "floats; --gradient=<names> for those of some, such as\n"
   "query,key">;
 def gradient_of : Joined<["--"], "gradient=">, Flags<[HelpHidden]>;
+def tangent : Flag<["--"], "tangent">, HelpText<
+  "Run the tangent of the function, or of its gradient with\n"
+  "--gradient: its arguments are followed by tangents of those of\n"
+  "floats, and its results are how fast results move;\n"
+  "--tangent=<names> for tangents of some">;
+def tangent_of : Joined<["--"], "tangent=">, Flags<[HelpHidden]>;
 def tune : Flag<["--"], "tune">, HelpText<
   "Look for plans with which this call is faster, for 10\n"
   "seconds; --tune=<seconds> for others. With --cache-dir, they\n"

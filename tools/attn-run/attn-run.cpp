@@ -182,6 +182,9 @@ static Expected<bool> finish(const Options &options, llvm::StringRef text,
                     : readExpectedFiles(options, results);
   if (!references)
     return references.error();
+  if (options.gradientOf || options.tangentOf) // Of whatever it is computed by.
+    for (ReferenceResult &reference : *references)
+      reference.quantity = reference::Quantity::gradient;
 
   for (std::size_t i = 0; i < results.size(); ++i)
     if (const std::string &path = report.results[i].place; !path.empty())
@@ -283,8 +286,8 @@ static Expected<bool> runAlone(const Options &options, const Engine &engine,
   return finish(options, text, call->arguments(), call->results(), report);
 }
 
-/// The text to compile: that of the file, or its gradient, of which the only
-/// function is the one to run.
+/// The text to compile: that of the file, or its gradient or tangent, of which
+/// the only function is the one to run.
 static Expected<std::string> readText(Options &options) {
   if (Status status = checkFiles(options); !status)
     return status.error();
@@ -293,13 +296,18 @@ static Expected<std::string> readText(Options &options) {
   if (!text)
     return Error{
         options.inputFile + ": cannot open: " + text.getError().message(), {}};
-  if (!options.gradientOf)
-    return (*text)->getBuffer().str();
-  GradientOptions gradient;
-  gradient.of = *options.gradientOf;
-  gradient.entry = std::exchange(options.entry, "");
-  gradient.fileName = options.inputFile;
-  return differentiate((*text)->getBuffer(), gradient);
+  Expected<std::string> result = (*text)->getBuffer().str();
+  for (auto [of, differentiate] :
+       {std::pair(&options.gradientOf, &attn::differentiate),
+        std::pair(&options.tangentOf, &attn::differentiateForward)})
+    if (*of && result) {
+      GradientOptions derivative;
+      derivative.of = **of;
+      derivative.entry = std::exchange(options.entry, "");
+      derivative.fileName = options.inputFile;
+      result = differentiate(*result, derivative);
+    }
+  return result;
 }
 
 /// Does everything. True if the results are as expected.

@@ -150,6 +150,15 @@ public:
                                    const GradientOptions &gradient = {},
                                    const CompileOptions &options = {}) const;
 
+  /// The tangent of a variant. The kernel takes what the variant's does, then
+  /// the output and the log-sum-exp (B, Hq, Sq) that it gave, with `logSumExp`,
+  /// and the tangents of query, key and value, or of the arguments named in
+  /// `tangent`; it gives the tangent of the output, with `results` of 0 and 1
+  /// also that of the log-sum-exp; `saved` is set.
+  Expected<Kernel> compileTangent(const Attention &attention,
+                                  const GradientOptions &tangent = {},
+                                  const CompileOptions &options = {}) const;
+
   /// The code that `compile` makes of the text, to look at. Its only function
   /// to call is attn_entry, which gets the addresses of memref descriptors and
   /// of scalars. An error for pipeline "gpu", of which there is code for two

@@ -17,13 +17,13 @@
 
 namespace attn {
 
-/// Which gradients of a function there are to be.
+/// Which gradients of a function, or tangents, there are to be.
 struct GradientOptions {
   /// With respect to the arguments of these names, without '%'; all of floats
   /// if there are none.
   std::vector<std::string> of = {};
-  /// Numbers of the results whose gradients are given; all of floats if there
-  /// are none.
+  /// Numbers of the results whose gradients are given, or whose tangents there
+  /// are to be; all of floats if there are none.
   std::vector<unsigned> results = {};
   /// What the function gave is given, too, and not computed again where that is
   /// enough, as the output and the log-sum-exp of an attention are.
@@ -55,6 +55,23 @@ struct GradientOptions {
 /// Runs on a thread of Attn's own, as compiling does.
 ATTN_EXPORT Expected<std::string>
 differentiate(std::string_view text, const GradientOptions &options = {});
+
+/// The tangent of a function as IR, by forward-mode differentiation: how fast
+/// its results move while its arguments do. Its only public function takes the
+/// arguments of the function, then, if they are `saved`, its results, and then
+/// a tangent of each argument in `of`, of its type, such as `%query_tangent` of
+/// `%query`; it gives the tangents of results.
+///
+/// Differentiated is what `differentiate` does, and what that gives: the
+/// tangent of a gradient is the product of the Hessian and a vector. What has
+/// no rule of its own is computed at the speed of the reference, as attention
+/// in a gradient is and multi-token attention, with a remark.
+///
+///     Expected<std::string> gradient = differentiate(text);
+///     Expected<std::string> product = differentiateForward(*gradient);
+ATTN_EXPORT Expected<std::string>
+differentiateForward(std::string_view text,
+                     const GradientOptions &options = {});
 
 } // namespace attn
 

@@ -1,0 +1,103 @@
+//===- QueryTiles.h - Derivatives of attention, by tiles --------*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_GRADIENT_QUERYTILES_H
+#define ATTN_GRADIENT_QUERYTILES_H
+
+#include "dialect/AttnOps.h"
+#include "lib/Gradient/GradientBuilder.h"
+
+namespace mlir::attn {
+
+/// A sequence, or batch entry, and a head of its keys and values.
+struct DerivativeUnit {
+  Value number, keyHead; ///< `b` of regions; head of the keys.
+  OpFoldResult queryBatch, queryBegin, queryLength;
+  OpFoldResult keyBatch, keyBegin, keyLength;
+  Value offset; ///< Position of the first query.
+};
+
+/// A tile of queries of one head.
+struct QueryTile {
+  Value head, position;
+  OpFoldResult count; ///< Of queries, at most as many as lanes.
+  Value columns;      ///< Queries, scaled: `(Dk, L)`.
+  Value logSumExp;    ///< `(L)`.
+};
+
+/// What derivatives of attention in tiles have in common. Queries are lanes: of
+/// a block of `K` keys and a tile of `L` queries, there is `(K, L)`. The
+/// log-sum-exp of queries is known, and weights are relative to it.
+template <typename Op> class QueryTiles {
+protected:
+  /// Of an op with a plan.
+  QueryTiles(Op op, OpBuilder &builder);
+
+  // Sequences.
+  Value emitScale();
+  OpFoldResult emitNumSequences();
+  /// But for the head of keys.
+  DerivativeUnit emitUnit(Value n);
+  SmallVector<Value> emitUnlessFinite(Value isFinite, ValueRange gradients);
+
+  // Tiles.
+  Value emitPadded(Value rows, ArrayRef<OpFoldResult> offsets,
+                   OpFoldResult count, int64_t size, bool scaled);
+  Value emitLogSumExp(ArrayRef<OpFoldResult> offsets, OpFoldResult count);
+  std::pair<Value, Value> emitVisible(const DerivativeUnit &unit,
+                                      const QueryTile &tile);
+
+  // Blocks.
+  SmallVector<Value>
+  emitUnlessHidden(const DerivativeUnit &unit, const QueryTile &tile,
+                   Value firstKey, Value end, ValueRange carried,
+                   function_ref<SmallVector<Value>()> emitBlock);
+  Value emitRowsOfBlock(Value rows, const DerivativeUnit &unit, Value firstKey,
+                        int64_t size);
+  Value multiply(Value rows, Value columns);
+  Value multiplyAdd(Value rows, Value columns, Value part, Value all);
+  Value emitSlopes(const DerivativeUnit &unit, const QueryTile &tile,
+                   Value firstKey, Value products, Region &slope);
+  Value evaluate(const DerivativeUnit &unit, const QueryTile &tile,
+                 Value firstKey, Value products, Region &region,
+                 ValueRange captures);
+  Value emitWeights(const DerivativeUnit &unit, const QueryTile &tile,
+                    Value firstKey, Value products);
+  Value emitDropout(const DerivativeUnit &unit, const QueryTile &tile,
+                    Value firstKey);
+  Value multiplyInto(Value x, Value y, Value init);
+  Value addTransposed(Value rows, Value factors, Value sums);
+  Value firstRows(Value matrix);
+  SmallVector<OpFoldResult> sizes() { return {numKeys, b.getIndexAttr(lanes)}; }
+
+  Value empty(ArrayRef<int64_t> shape) { return b.empty(shape, type); }
+  Value real(double value) { return b.real(type, value); }
+
+  Op op;
+  GradientBuilder b;
+  FloatType type; ///< Of sums.
+  int64_t lanes, keys;
+  int64_t keySize, valueSize;
+  bool isNarrow; ///< Elements are narrower than sums.
+  Value scale;
+  // Of the block.
+  Value isPartial, isDefined;
+  OpFoldResult numKeys;
+
+private:
+  std::pair<OpFoldResult, OpFoldResult> emitRange(Value cumulative, Value n);
+  Value emitRegions(const DerivativeUnit &unit, const QueryTile &tile,
+                    Value firstKey, ValueRange outs, Region &score,
+                    ValueRange scoreCaptures, bool masked);
+};
+
+extern template class QueryTiles<AttentionBackwardOp>;
+extern template class QueryTiles<AttentionTangentOp>;
+
+} // namespace mlir::attn
+
+#endif // ATTN_GRADIENT_QUERYTILES_H

@@ -1,0 +1,43 @@
+//===- Tangent.h - The float64 oracle for tangents ---------------*- C++
+//-*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+// What attn.attention_tangent computes, in double precision. It shares no code
+// with the compiler, and no formula: it is the difference quotient of what the
+// oracle for attention gives while everything moves along its tangent.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_REFERENCE_TANGENT_H
+#define ATTN_REFERENCE_TANGENT_H
+
+#include "runtime/Reference/Attention.h"
+
+namespace attn::reference {
+
+struct TangentProblem {
+  /// What is differentiated.
+  AttentionProblem attention;
+  /// How fast query, key and value move, of their shapes, and the sink: of as
+  /// many numbers. What is absent does not.
+  std::optional<TensorView> query, key, value;
+  std::vector<double> sink;
+  /// The score where what it captures has moved for some time; empty if it
+  /// captures nothing that does.
+  std::function<decltype(AttentionProblem::score)(double time)> moveScore;
+  /// Time between points of the quotient.
+  double step = 3e-4;
+};
+
+/// The tangents of output, (B, Hq, Sq, Dv), and log-sum-exp, (B, Hq, Sq), or
+/// which part of the problem is malformed. Where the attention is infinite or
+/// NaN nearby, so are they; but 0 of rows that see nothing.
+Expected<AttentionResult> attentionTangent(const TangentProblem &problem);
+
+} // namespace attn::reference
+
+#endif // ATTN_REFERENCE_TANGENT_H
