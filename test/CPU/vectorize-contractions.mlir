@@ -332,3 +332,35 @@ func.func @rows_in_steps(%a: memref<48x64xf32>, %b: memref<64x64xf32>,
       outs(%c : memref<48x64xf32>)
   return
 }
+
+// -----
+
+// A's rows side by side, of 16 registers of 256 bits: 6 rows of 2 registers, whose
+// six scalars are more than there are registers beside the sums. They are used row by
+// row. A multiplication takes a scalar from memory where there are 32 registers.
+
+// CHECK-LABEL: func.func @packed_rows(
+// CHECK: vector.contract
+// AVX2-LABEL: func.func @packed_rows(
+// AVX2: scf.for {{.*}} -> (vector<6x8xf32>, vector<6x8xf32>)
+// AVX2:   %[[FIRST:.*]] = vector.broadcast %{{.*}} : f32 to vector<8xf32>
+// AVX2:   vector.fma %[[FIRST]],
+// AVX2:   vector.fma %[[FIRST]],
+// AVX2:   %[[SECOND:.*]] = vector.broadcast %{{.*}} : f32 to vector<8xf32>
+// AVX2:   vector.fma %[[SECOND]],
+func.func @packed_rows(%a: memref<64x6xf32>, %b: memref<64x16xf32>,
+                       %c: memref<6x16xf32>) {
+  linalg.generic {
+      indexing_maps = [affine_map<(m, n, k) -> (k, m)>,
+                       affine_map<(m, n, k) -> (k, n)>,
+                       affine_map<(m, n, k) -> (m, n)>],
+      iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a, %b : memref<64x6xf32>, memref<64x16xf32>)
+      outs(%c : memref<6x16xf32>) {
+  ^bb0(%x: f32, %y: f32, %sum: f32):
+    %product = arith.mulf %x, %y : f32
+    %next = arith.addf %sum, %product : f32
+    linalg.yield %next : f32
+  }
+  return
+}

@@ -105,9 +105,7 @@ Emitter::Emitter(IndexBuilder &b, Location loc, const Contraction &contraction,
                  const ContractionTarget &target)
     : b(b), loc(loc), contraction(contraction),
       inTiles(target.tiles && contraction.hasTiles()),
-      vectors(b, loc, contraction,
-              target.registers.getWidth(
-                  contraction.getElementType().getIntOrFloatBitWidth()),
+      vectors(b, loc, contraction, target.registers,
               inTiles ? PrefetchShares() : contraction.shares),
       tiles(b, loc, contraction,
             inTiles ? contraction.shares : PrefetchShares()) {

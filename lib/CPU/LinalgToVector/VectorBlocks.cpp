@@ -265,7 +265,10 @@ void VectorBlocks::emitProducts(ArrayRef<Value> scalars, ArrayRef<Value> lanes,
                                 MutableArrayRef<Value> acc) {
   Type type = contraction.getElementType();
   auto numRows = static_cast<int64_t>(scalars.size());
-  if (contraction.hasRowsInSteps() && !contraction.hasPairs()) {
+  int64_t numSums = numRows * int64_t(lanes.size());
+  // With 32 registers, multiplications take scalars from memory.
+  bool fit = numRegisters >= 32 || numSums + numRows < numRegisters;
+  if ((contraction.hasRowsInSteps() || !fit) && !contraction.hasPairs()) {
     // Row by row: few scalars are in registers at a time.
     for (auto [i, scalar] : llvm::enumerate(scalars)) {
       auto position = static_cast<int64_t>(i);

@@ -12,14 +12,16 @@
 
 namespace mlir::attn {
 
-/// Emits blocks of a contraction that are kept in vector registers of `width`
-/// elements while the contracted dimensions are run through.
+/// Emits blocks of a contraction that are kept in vector registers while the
+/// contracted dimensions are run through.
 class VectorBlocks {
 public:
   VectorBlocks(IndexBuilder &b, Location loc, const Contraction &contraction,
-               int64_t width, const PrefetchShares &shares)
-      : b(b), loc(loc), contraction(contraction), width(width), shares(shares) {
-  }
+               VectorRegisters registers, const PrefetchShares &shares)
+      : b(b), loc(loc), contraction(contraction),
+        width(registers.getWidth(
+            contraction.getElementType().getIntOrFloatBitWidth())),
+        numRegisters(registers.count), shares(shares) {}
 
   /// Computes the block of C at `row` and `column` of `numRows` rows of
   /// `numVectors` registers each, and its producer.
@@ -78,6 +80,7 @@ private:
   /// Lanes of a register. Vectors are that wide, not as wide as the block: LLVM
   /// does badly with vectors of other sizes than powers of two.
   int64_t width;
+  int64_t numRegisters;
   /// Whether pairs of columns hold even and odd elements while they are summed.
   bool splitsColumns = false;
   /// Parts of the outermost contracted dimension that are run through at once.
