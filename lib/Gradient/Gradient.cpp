@@ -14,12 +14,14 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Passes.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace mlir::attn {
 #define GEN_PASS_DEF_GRADIENT
@@ -181,12 +183,22 @@ private:
     function.setFunctionType(FunctionType::get(
         function.getContext(), block.getArgumentTypes(), types));
     function.removeResAttrsAttr();
+    if (failed(dropUnusedInputs()))
+      return failure();
     // Ops in destination style on tensors have no effect.
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
       if (op.use_empty() && !op.hasTrait<OpTrait::IsTerminator>() &&
           (isOpTriviallyDead(&op) || isa<DestinationStyleOpInterface>(op)))
         op.erase();
     return success();
+  }
+
+  /// A derivative needs not all that its operation does, which then is not
+  /// computed again.
+  LogicalResult dropUnusedInputs() {
+    RewritePatternSet patterns(function.getContext());
+    linalg::populateEraseUnusedOperandsAndResultsPatterns(patterns);
+    return applyPatternsGreedily(function, std::move(patterns));
   }
 
   func::FuncOp function;
