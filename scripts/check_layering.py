@@ -131,6 +131,7 @@ RULES = {
     # With the library for Unicode.
     "examples/bpe": STD + HOST + ["examples/gguf/", "utf8proc.h"],
     "examples/smollm2": STD + HOST + ["examples/bpe/", "examples/gguf/"],
+    "examples/train": STD + HOST + ["examples/bpe/", "examples/gguf/", "examples/smollm2/"],
 }
 
 # Passes are declared in these; what an op means does not depend on them.

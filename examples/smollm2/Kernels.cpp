@@ -36,9 +36,9 @@ static const char *prefixFor(ElementType factors) {
                "return %x : f32 } ";
 }
 
-/// Replaces "{name}" by a size of the model, and "{name/number}" by a quotient.
-static std::string fillSizes(const std::string &text, const ModelShape &shape) {
-  const std::pair<std::string_view, std::int64_t> sizes[] = {
+std::string smollm2::fillSizes(const std::string &text, const ModelShape &shape,
+                               NamedSizes sizes) {
+  const std::pair<std::string_view, std::int64_t> ofModel[] = {
       {"width", shape.width},
       {"hidden", shape.hidden},
       {"heads", shape.heads},
@@ -48,15 +48,16 @@ static std::string fillSizes(const std::string &text, const ModelShape &shape) {
       {"query_width", shape.heads * shape.headSize},
       {"key_width", shape.keyHeads * shape.headSize},
       {"vocabulary", shape.vocabulary}};
+  sizes.insert(sizes.end(), std::begin(ofModel), std::end(ofModel));
   static const std::regex size("\\{([a-z_]+)(/([0-9]+))?\\}");
   std::string result;
   auto rest = text.begin();
   for (std::sregex_iterator match(text.begin(), text.end(), size), end;
        match != end; ++match) {
-    const auto *found =
+    auto found =
         std::ranges::find(sizes, match->str(1),
                           &std::pair<std::string_view, std::int64_t>::first);
-    if (found == std::end(sizes)) // Braces of the language.
+    if (found == sizes.end()) // Braces of the language.
       continue;
     std::int64_t divisor = (*match)[3].matched ? std::stoll(match->str(3)) : 1;
     result.append(rest, (*match)[0].first);

@@ -11,7 +11,20 @@
 #include "attn/engine.h"
 #include "examples/smollm2/ModelShape.h"
 
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
 namespace smollm2 {
+
+using NamedSizes = std::vector<std::pair<std::string_view, std::int64_t>>;
+
+/// Replaces "{name}" in a text by a size of the model, such as "{width}", or by
+/// one of `sizes`, and "{name/number}" by a quotient, rounded up.
+std::string fillSizes(const std::string &text, const ModelShape &shape,
+                      NamedSizes sizes = {});
 
 /// The functions of model.mlir, which is part of the program. Their arguments
 /// of static shape are weights, under the names that they have in a file; of

@@ -35,19 +35,11 @@ static bool isWeight(const Parameter &parameter) {
              parameter.shape.end();
 }
 
-namespace {
-/// A weight of a kernel, and the tensor of the file that it is made of.
-struct Source {
-  const gguf::Tensor *tensor;
-  WeightShape shape;
-};
-} // namespace
-
-static Expected<Source> findSource(const gguf::File &file,
-                                   const ModelShape &shape,
-                                   const std::string &prefix,
-                                   const std::string &weight) {
-  Source source{nullptr, findWeight(shape, weight)};
+Expected<WeightSource> smollm2::findSource(const gguf::File &file,
+                                           const ModelShape &shape,
+                                           const std::string &prefix,
+                                           const std::string &weight) {
+  WeightSource source{nullptr, findWeight(shape, weight)};
   std::string name = prefix + weight + ".weight";
   source.tensor = file.findTensor(name);
   if (!source.tensor)
@@ -63,7 +55,7 @@ static Expected<Source> findSource(const gguf::File &file,
 }
 
 /// Adds a vector to the weights of a kernel.
-static Status addVector(const Source &source, KernelWeights &weights) {
+static Status addVector(const WeightSource &source, KernelWeights &weights) {
   std::vector<float> &vector =
       weights.vectors.emplace_back(std::size_t(source.shape.outputs));
   gguf::dequantizeRow(*source.tensor, 0, vector);
@@ -73,7 +65,7 @@ static Status addVector(const Source &source, KernelWeights &weights) {
 }
 
 /// Adds a matrix and its scales, in the next lines of memory.
-static Status addMatrix(const Source &source, const ModelShape &shape,
+static Status addMatrix(const WeightSource &source, const ModelShape &shape,
                         attn::ElementType type,
                         std::span<PanelMemory::Line> &free,
                         KernelWeights &weights) {
@@ -97,10 +89,10 @@ static Expected<KernelWeights>
 loadWeights(const gguf::File &file, const ModelShape &shape,
             const std::string &prefix, const std::vector<std::string> &names,
             attn::ElementType type) {
-  std::vector<Source> sources;
+  std::vector<WeightSource> sources;
   std::size_t lines = 0;
   for (const std::string &name : names) {
-    Expected<Source> source = findSource(file, shape, prefix, name);
+    Expected<WeightSource> source = findSource(file, shape, prefix, name);
     if (!source)
       return source.error();
     if (source->shape.inputs > 0)

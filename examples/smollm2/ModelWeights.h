@@ -13,6 +13,7 @@
 #include "attn/kernel.h"
 #include "examples/gguf/File.h"
 #include "examples/smollm2/Kernels.h"
+#include "examples/smollm2/ModelShape.h"
 #include "examples/smollm2/Panels.h"
 
 #include <optional>
@@ -28,6 +29,19 @@ struct KernelWeights {
   std::vector<std::vector<float>> vectors;
   std::vector<attn::TensorView> views; ///< Of both, and of scales.
 };
+
+/// A weight of a model, and the tensor of a file that it is made of.
+struct WeightSource {
+  const gguf::Tensor *tensor;
+  WeightShape shape;
+};
+
+/// That of a name, such as "attn_q", after a prefix, such as "blk.0.". Errors:
+/// there is none, or of other sizes.
+attn::Expected<WeightSource> findSource(const gguf::File &file,
+                                        const ModelShape &shape,
+                                        const std::string &prefix,
+                                        const std::string &weight);
 
 /// A model of the llama kind.
 struct ModelWeights {

@@ -9,10 +9,12 @@
 #include "lib/Layer/Passes.h"
 
 #include "mlir/Dialect/Linalg/Passes.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -65,7 +67,7 @@ void FunctionDerivative::addSaved() {
         addArgument(type, "result" + suffix(number, given->getNumOperands())));
 }
 
-void FunctionDerivative::finish(ArrayRef<Value> values) {
+LogicalResult FunctionDerivative::finish(ArrayRef<Value> values) {
   // Arguments that are given back stay what they are.
   for (auto [value, result] : llvm::zip(given->getOperands(), savedResults))
     if (value.getDefiningOp())
@@ -76,11 +78,18 @@ void FunctionDerivative::finish(ArrayRef<Value> values) {
   function.setFunctionType(FunctionType::get(function.getContext(),
                                              block.getArgumentTypes(), types));
   function.removeResAttrsAttr();
+  // A derivative needs not all that its operation does, which then is not
+  // computed again.
+  RewritePatternSet patterns(function.getContext());
+  linalg::populateEraseUnusedOperandsAndResultsPatterns(patterns);
+  if (failed(applyPatternsGreedily(function, std::move(patterns))))
+    return failure();
   // Ops in destination style on tensors have no effect.
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
     if (op.use_empty() && !op.hasTrait<OpTrait::IsTerminator>() &&
         (isOpTriviallyDead(&op) || isa<DestinationStyleOpInterface>(op)))
       op.erase();
+  return success();
 }
 
 static func::FuncOp findFunction(ModuleOp module, StringRef of) {

@@ -37,7 +37,7 @@ protected:
   /// "" of the only one of `count`, else "_0" and so on.
   static std::string suffix(size_t number, size_t count);
   /// Returns `values` instead, and drops what nothing needs.
-  void finish(ArrayRef<Value> values);
+  LogicalResult finish(ArrayRef<Value> values);
 
   func::FuncOp function;
   Block &block;

@@ -47,8 +47,7 @@ public:
       wanted.push_back(
           gradient ? gradient : emitZerosLike(b, function.getLoc(), argument));
     }
-    finish(wanted);
-    return success();
+    return finish(wanted);
   }
 
 private:

@@ -25,21 +25,18 @@ public:
       return refuseGradient(op, "a packed weight");
     if (!isa<FloatType>(op.getWeightType().getElementType()))
       return refuseGradient(op, "a weight of integers");
-    Value ofWeight, ofBias;
-    if (gradients.wants(op.getWeight()))
-      ofWeight = b.fill(b.emptyLike(op.getWeight()), 0.0);
+    bool wantsWeight = gradients.wants(op.getWeight());
+    Value ofBias;
     if (gradients.wants(op.getBias()))
       ofBias = b.fill(b.emptyLike(op.getBias()), 0.0);
+    SmallVector<std::pair<int64_t, Value>> ofColumns; // From which on.
     int64_t first = 0;
     for (auto [number, features] : llvm::enumerate(op.getNumOutputFeatures())) {
       if (Value gradient = gradients.getOfResult(unsigned(number))) {
         if (gradients.wants(op.getInput()))
           gradients.set(op.getInput(), emitOfInput(gradient, first, features));
-        if (ofWeight)
-          ofWeight = b.insert(emitOfWeight(gradient, features), ofWeight,
-                              {b.getIndexAttr(0), b.getIndexAttr(first)},
-                              {b.getIndexAttr(op.getNumInputFeatures()),
-                               b.getIndexAttr(features)});
+        if (wantsWeight)
+          ofColumns.emplace_back(first, emitOfWeight(gradient, features));
         if (ofBias)
           ofBias = b.insert(emitOfBias(gradient, features), ofBias,
                             OpFoldResult(b.getIndexAttr(first)),
@@ -47,8 +44,8 @@ public:
       }
       first += features;
     }
-    if (ofWeight)
-      gradients.set(op.getWeight(), ofWeight);
+    if (wantsWeight)
+      gradients.set(op.getWeight(), joinColumns(ofColumns));
     if (ofBias)
       gradients.set(op.getBias(), ofBias);
     return success();
@@ -103,6 +100,26 @@ private:
                        return b.addF(args[2], product);
                      });
     return b.convertAll(sums, element);
+  }
+
+  /// The gradient of the weight, of those of its columns; others are 0.
+  Value joinColumns(ArrayRef<std::pair<int64_t, Value>> parts) {
+    auto columnsOf = [](Value part) {
+      return cast<ShapedType>(part.getType()).getDimSize(1);
+    };
+    int64_t given = 0;
+    for (const auto &[first, part] : parts)
+      given += columnsOf(part);
+    if (parts.size() == 1 && given == op.getWeightType().getDimSize(1))
+      return parts.front().second;
+    Value all = b.emptyLike(op.getWeight());
+    if (given < op.getWeightType().getDimSize(1))
+      all = b.fill(all, 0.0);
+    for (const auto &[first, part] : parts)
+      all = b.insert(part, all, {b.getIndexAttr(0), b.getIndexAttr(first)},
+                     {b.getIndexAttr(op.getNumInputFeatures()),
+                      b.getIndexAttr(columnsOf(part))});
+    return all;
   }
 
   Value emitOfBias(Value gradient, int64_t features) {

@@ -41,8 +41,7 @@ public:
     SmallVector<Value> wanted;
     for (unsigned number : results)
       wanted.push_back(tangents.getOrZeros(b, given->getOperand(number)));
-    finish(wanted);
-    return success();
+    return finish(wanted);
   }
 
 private:

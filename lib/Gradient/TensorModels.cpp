@@ -11,6 +11,7 @@
 
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -80,8 +81,12 @@ static LogicalResult emitGradients(GradientBuilder &b, linalg::GenericOp op,
     maps.back() = ofResult;
     inputs.push_back(gradient);
     maps.push_back(ofInput);
-    Value sums = b.fill(b.emptyLike(input, type), 0.0);
+    // A sum only where the input is the same for several elements.
+    bool isSum = !ofInput.isPermutation();
+    Value sums = isSum ? b.fill(b.emptyLike(input, type), 0.0)
+                       : b.emptyLike(input, element);
     LogicalResult result = success();
+    bool isOne = false;
     sums = b.generic(inputs, sums, maps, [&](ValueRange args) -> Value {
       FailureOr<Value> slope =
           emitDerivative(b, *op.getBody(), args.take_front(inputs.size() - 1),
@@ -89,12 +94,16 @@ static LogicalResult emitGradients(GradientBuilder &b, linalg::GenericOp op,
       result = slope;
       if (failed(slope))
         return args.back();
+      isOne = matchPattern(*slope, m_OneFloat());
       Value product = b.mulF(b.convert(*slope, type),
                              b.convert(args[inputs.size() - 1], type));
-      return b.addF(args.back(), product);
+      return isSum ? b.addF(args.back(), product) : b.convert(product, element);
     });
     if (failed(result))
       return failure();
+    // What is added passes its gradient on.
+    if (isOne && ofInput == ofResult && gradient.getType() == input.getType())
+      sums = gradient;
     gradients.set(input, b.convertAll(sums, element));
   }
   return success();

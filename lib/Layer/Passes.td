@@ -27,11 +27,11 @@ def DecomposeLayer : Pass<"attn-decompose-layer"> {
 def TileRows : Pass<"attn-tile-rows"> {
   let summary = "Compute rows of elementwise operations in parallel";
   let description = [{
-    A `linalg.generic`, `attn.rope` or `attn.head_norm` of a function's body becomes
-    an `scf.forall` over tiles of rows, together with the operations before it that
-    compute its rows from the same rows of their operands: a sum of tensors, the
-    squares' sums of its rows and what is divided by them are one loop, in which a
-    tile is read from memory once.
+    A `linalg.generic`, `linalg.transpose`, `attn.rope` or `attn.head_norm` of a
+    function's body becomes an `scf.forall` over tiles of rows, together with the
+    operations before it that compute its rows from the same rows of their operands: a
+    sum of tensors, the squares' sums of its rows and what is divided by them are one
+    loop, in which a tile is read from memory once.
 
     Rows are those of the last parallel loop of dynamic size, else of the largest
     one, but not of the innermost. A tile has so many of them that handing it to a

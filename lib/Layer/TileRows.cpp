@@ -235,7 +235,8 @@ struct TileRows : attn::impl::TileRowsBase<TileRows> {
       // to caches do.
       SmallVector<Operation *> ops;
       for (Operation &op : llvm::reverse(func.getBody().front()))
-        if (isa<linalg::GenericOp, RopeOp, HeadNormOp>(op) &&
+        if (isa<linalg::GenericOp, linalg::TransposeOp, RopeOp, HeadNormOp>(
+                op) &&
             llvm::none_of(op.getUsers(), llvm::IsaPred<CacheAppendOp>))
           ops.push_back(&op);
       DenseSet<Operation *> done;

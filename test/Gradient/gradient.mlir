@@ -101,3 +101,26 @@ func.func @stages(%q: !q, %k: !k, %w: tensor<4x3x5xf32>, %m: tensor<2x2x2xf32>,
       mix_after(%m : tensor<2x2x2xf32>) mask causal
   return %o : !q
 }
+
+// -----
+
+!x = tensor<2x5x8xf32>
+!y = tensor<2x5x4xf32>
+
+// What is added passes its gradient on, and a projection whose result the derivative
+// does not need is not computed again. Gradients of the columns of one weight lie side
+// by side.
+// CHECK-LABEL: func.func @residual_gradient(
+// CHECK-SAME: %[[X:[^:]*]]: tensor<2x5x8xf32>, %{{[^:]*}}: tensor<8x8xf32>, %[[D:[^:]*]]: tensor<2x5x4xf32>)
+// CHECK-NOT: attn.projection ins(%[[X]]
+// CHECK-NOT: linalg.fill
+// CHECK: attn.projection ins(%[[D]],
+// CHECK: tensor.insert_slice %{{.*}} into %{{.*}}[0, 0] [8, 4]
+// CHECK: tensor.insert_slice %{{.*}} into %{{.*}}[0, 4] [8, 4]
+// CHECK-NOT: attn.projection ins(%[[X]]
+func.func @residual(%x: !x, %w: tensor<8x8xf32>) -> !y {
+  %0 = tensor.empty() : !y
+  %a, %b = attn.projection ins(%x, %w : !x, tensor<8x8xf32>) outs(%0, %0 : !y, !y)
+  %sum = arith.addf %a, %b : !y
+  return %sum : !y
+}

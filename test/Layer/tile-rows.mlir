@@ -210,3 +210,15 @@ func.func @longer(%x: tensor<?x4096xf32>, %y: tensor<?x4xf32>) -> tensor<?x4xf32
   } -> tensor<?x4xf32>
   return %0 : tensor<?x4xf32>
 }
+
+// Rows of a transposed matrix are columns of what it was.
+// CHECK-LABEL: func.func @transposed(
+// CHECK: scf.forall (%[[I:.*]]) = (0) to (64) step (16)
+// CHECK:   tensor.extract_slice %{{.*}}[0, %[[I]]] [512, 16]
+// CHECK:   linalg.transpose ins(%{{.*}} : tensor<512x16xf32>)
+func.func @transposed(%x: tensor<512x64xf32>, %y: tensor<64x512xf32>)
+    -> tensor<64x512xf32> {
+  %0 = linalg.transpose ins(%x : tensor<512x64xf32>) outs(%y : tensor<64x512xf32>)
+      permutation = [1, 0]
+  return %0 : tensor<64x512xf32>
+}

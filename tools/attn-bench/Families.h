@@ -40,6 +40,9 @@ void registerAppend(const Options &options);
 /// The variants of examples/variants, against a causal mask.
 void registerVariants(const Options &options);
 
+/// Their gradients.
+void registerVariantGradients(const Options &options);
+
 /// Multi-token attention, with stages before and after the softmax.
 void registerMultiToken(const Options &options);
 

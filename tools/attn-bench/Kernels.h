@@ -21,6 +21,9 @@ struct Options {
   std::string cpu;      ///< Empty: this machine.
   /// Empty: kernels are compiled anew.
   std::string cacheDirectory;
+  /// Where gradients of variants are written with what they are of. Empty:
+  /// nowhere.
+  std::string saveFolder;
   bool alone = false; ///< No baselines.
   /// How long attention and decoding are tuned before they are measured; 0:
   /// not.

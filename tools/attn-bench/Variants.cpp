@@ -16,9 +16,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tools/attn-bench/Buffer.h"
 #include "tools/attn-bench/Families.h"
-#include "tools/attn-bench/GalleryCases.h"
+#include "tools/attn-bench/GalleryRunner.h"
 #include "tools/attn-bench/Samples.h"
 #include "tools/attn-bench/Series.h"
 
@@ -29,92 +28,6 @@
 
 // Inside, so that Index is the benchmarks' and not that of expressions.
 namespace attn::bench {
-
-namespace {
-
-/// A kernel with its tensors.
-class Runner {
-public:
-  static Expected<Runner> create(const GalleryCase &variant,
-                                 const Attention &attention, unsigned threads,
-                                 const Options &options);
-  /// Gives the seconds that a call takes.
-  Expected<double> run() const {
-    return timeKernel(kernel, arguments, results);
-  }
-  double compileMs() const { return kernel.stats().totalMs; }
-
-private:
-  explicit Runner(const Kernel &kernel) : kernel(kernel) {}
-  Status addArgument(const GalleryCase &variant, const Parameter &parameter);
-  void addTensor(ElementType type, std::vector<Index> sizes) {
-    std::mt19937_64 random(arguments.size());
-    Buffer &buffer = buffers.emplace_back(type, std::move(sizes));
-    buffer.fillNormal(random);
-    arguments.emplace_back(buffer.view());
-  }
-
-  Kernel kernel;
-  std::vector<Buffer> buffers;
-  std::vector<Argument> arguments;
-  std::vector<TensorView> results;
-};
-
-} // namespace
-
-Status Runner::addArgument(const GalleryCase &variant,
-                           const Parameter &parameter) {
-  for (const auto &[name, value] : variant.scalars)
-    if (name == parameter.name) {
-      arguments.emplace_back(value);
-      return {};
-    }
-  for (const Operand &operand : variant.tensors)
-    if (operand.name == parameter.name) {
-      Buffer &buffer = buffers.emplace_back(*operand.type, operand.sizes);
-      buffer.fill(operand.valueAt);
-      arguments.emplace_back(buffer.view());
-      return {};
-    }
-  return Error{"no value for argument '" + parameter.name + "'", {}};
-}
-
-Expected<Runner> Runner::create(const GalleryCase &variant,
-                                const Attention &attention, unsigned threads,
-                                const Options &options) {
-  Expected<Engine> engine = createEngine(options, threads);
-  if (!engine)
-    return engine.error();
-  CompileOptions compileOptions;
-  if (!options.pipeline.empty())
-    compileOptions.pipeline = options.pipeline;
-  compileOptions.fileName = variant.name;
-  Expected<Kernel> kernel = engine->compile(attention, compileOptions);
-  if (!kernel)
-    return kernel.error();
-  Runner runner(*kernel);
-  Index keyHeads = attention.keyValueHeads.value_or(attention.queryHeads);
-  runner.addTensor(attention.type, {1, attention.queryHeads,
-                                    variant.queryLength, attention.headSize});
-  runner.addTensor(attention.type,
-                   {1, keyHeads, variant.keyLength, attention.headSize});
-  runner.addTensor(attention.type,
-                   {1, keyHeads, variant.keyLength,
-                    attention.valueHeadSize.value_or(attention.headSize)});
-  for (const Parameter &parameter :
-       std::span(kernel->signature().arguments).subspan(3))
-    if (Status added = runner.addArgument(variant, parameter); !added)
-      return added.error();
-  auto shapes = kernel->resultShapes(runner.arguments);
-  if (!shapes)
-    return shapes.error();
-  for (std::size_t i = 0; i < shapes->size(); ++i)
-    runner.results.push_back(
-        runner.buffers
-            .emplace_back(kernel->signature().results[i].type, (*shapes)[i])
-            .view());
-  return runner;
-}
 
 namespace {
 
@@ -133,11 +46,12 @@ public:
   void report(benchmark::State &state) const override;
 
 private:
-  VariantSeries(Runner variant, std::optional<Runner> causal, double share)
+  VariantSeries(GalleryRunner variant, std::optional<GalleryRunner> causal,
+                double share)
       : variant(std::move(variant)), causal(std::move(causal)), share(share) {}
 
-  Runner variant;
-  std::optional<Runner> causal;
+  GalleryRunner variant;
+  std::optional<GalleryRunner> causal;
   double share; ///< Of pairs, of the variant in the causal kernel.
   std::vector<double> quotients; ///< Time of the variant by that of causal.
 };
@@ -147,14 +61,14 @@ private:
 Expected<std::unique_ptr<Series>>
 VariantSeries::create(const GalleryCase &variant, ElementType type,
                       unsigned threads, const Options &options) {
-  Expected<Runner> runner =
-      Runner::create(variant, variant.attention(type), threads, options);
+  Expected<GalleryRunner> runner =
+      GalleryRunner::create(variant, variant.attention(type), threads, options);
   if (!runner)
     return runner.error();
-  std::optional<Runner> causal;
+  std::optional<GalleryRunner> causal;
   if (!options.alone) {
-    Expected<Runner> created =
-        Runner::create(variant, variant.causal(type), threads, options);
+    Expected<GalleryRunner> created =
+        GalleryRunner::create(variant, variant.causal(type), threads, options);
     if (!created)
       return created.error();
     causal = std::move(*created);

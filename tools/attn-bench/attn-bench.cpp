@@ -23,6 +23,7 @@ Options of attn-bench's own:
           [--pipeline=<name>]    lowering (default: the library's)
           [--cpu=<name>]         processor to compile for (default: this one)
           [--cache-dir=<dir>]    keep compiled kernels here, and take them
+          [--save=<dir>]         write tensors of variants' gradients as .npy
           [--alone]              run no kernels to compare with
           [--tune=<seconds>]     tune attention and decoding first
 )";
@@ -34,6 +35,7 @@ static Options parseOptions(int &argc, char **argv) {
       {"--pipeline=", &options.pipeline},
       {"--cpu=", &options.cpu},
       {"--cache-dir=", &options.cacheDirectory},
+      {"--save=", &options.saveFolder},
   };
   auto take = [&](std::string_view argument) {
     if (argument == "--alone")
@@ -79,6 +81,7 @@ int main(int argc, char **argv) {
   registerLayer(options);
   registerAppend(options);
   registerVariants(options);
+  registerVariantGradients(options);
   registerGradient(options);
   registerMultiTokenGradient(options);
   registerMultiToken(options);
