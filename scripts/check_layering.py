@@ -107,11 +107,17 @@ RULES = {
     "tools": STD + MLIR + HOST + COMPILER + ["lib/", "runtime/"],
     # The host API for Python.
     "python": STD + HOST + ["nanobind/"],
-    # A user of the library like any other, with the oracle beside it; its
-    # measure of the machine has to ask for tiles as kernels do.
+    # A user of the library like any other, with the oracle and files of arrays
+    # beside it; its measure of the machine has to ask for tiles as kernels do.
     "tools/attn-bench": STD
     + HOST
-    + ["examples/", "runtime/Reference/", "runtime/Support/TileState.h", "benchmark/"],
+    + [
+        "examples/",
+        "runtime/Npy/",
+        "runtime/Reference/",
+        "runtime/Support/TileState.h",
+        "benchmark/",
+    ],
     "test": STD
     + MLIR
     + HOST

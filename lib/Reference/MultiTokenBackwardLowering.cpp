@@ -298,7 +298,7 @@ private:
                  Value sink = PositionCode::convert(
                      tensor::ExtractOp::create(b, loc, op.getSink(), head),
                      accumulation);
-                 ValueRange at = {head, r};
+                 Value at[] = {head, r};
                  Value lse = tensor::ExtractOp::create(b, loc, logSumExp, at);
                  Value weight = math::ExpOp::create(
                      b, loc, arith::SubFOp::create(b, loc, sink, lse));

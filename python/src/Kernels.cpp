@@ -302,9 +302,9 @@ leads outside a tensor.)")
         return differentiateText<&attn::differentiate>(
             "differentiate", source, of, results, saved, entry, fileName);
       },
-      "source"_a, nb::kw_only(),
-      "of"_a = std::vector<string>(), "results"_a = std::vector<unsigned>(),
-      "saved"_a = false, "entry"_a = "", "file_name"_a = "<string>",
+      "source"_a, nb::kw_only(), "of"_a = std::vector<string>(),
+      "results"_a = std::vector<unsigned>(), "saved"_a = false, "entry"_a = "",
+      "file_name"_a = "<string>",
       R"(The gradient of an ``attn.Attention``, or of a function of a text in MLIR, as
 text. It takes the arguments of the function, then, if they are ``saved``, its
 results, and then the gradients of a number with respect to ``results``, by number;

@@ -113,7 +113,8 @@ static int64_t getMostRows(int64_t vectors, unsigned numRegisters,
                            bool needsPointers) {
   int64_t accumulators = numRegisters * 3 / 4;
   if (needsPointers)
-    accumulators = std::min<int64_t>(accumulators, numRegisters >= 32 ? 18 : 10);
+    accumulators =
+        std::min<int64_t>(accumulators, numRegisters >= 32 ? 18 : 10);
   int64_t available = static_cast<int64_t>(numRegisters) - 1 - vectors;
   return std::max<int64_t>(std::min(accumulators, available) / vectors, 1);
 }

@@ -76,8 +76,8 @@ private:
                 MutableArrayRef<Value> acc);
   void emitProducts(ArrayRef<Value> scalars, ArrayRef<Value> lanes,
                     MutableArrayRef<Value> acc);
-  /// The same row by row, with each scalar of A loaded where it is used, so that
-  /// few are in registers at a time.
+  /// The same row by row, with each scalar of A loaded where it is used, so
+  /// that few are in registers at a time.
   void emitRowByRow(ValueRange rows, ValueRange k, ArrayRef<Value> lanes,
                     MutableArrayRef<Value> acc);
 

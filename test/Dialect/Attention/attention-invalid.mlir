@@ -2162,7 +2162,7 @@ func.func @attention_a11_empty(%x: tensor<1x2x3x4xf32>) {
 //===----------------------------------------------------------------------===//
 
 func.func @yield_outside(%c: i1) {
-  // expected-error @below {{'attn.yield' op expects parent op to be one of 'attn.attention_backward, attn.attention, attn.multi_head_attention, attn.multi_token_attention_backward, attn.multi_token_attention, attn.online_attention, attn.online_softmax'}}
+  // expected-error @below {{'attn.yield' op expects parent op to be one of 'attn.attention_backward, attn.attention, attn.attention_tangent, attn.multi_head_attention, attn.multi_token_attention_backward, attn.multi_token_attention, attn.online_attention, attn.online_softmax'}}
   attn.yield %c : i1
   return
 }
