@@ -13,6 +13,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Transforms/RegionUtils.h"
 
 namespace mlir::attn {
 #define GEN_PASS_DEF_GRADIENT
@@ -59,11 +60,19 @@ private:
       bool depends = llvm::any_of(op.getOperands(), [&](Value operand) {
         return active.contains(operand);
       });
-      if (depends)
+      if (depends || capturesActive(op))
         for (Value result : op.getResults())
           if (isOfFloats(result.getType()))
             active.insert(result);
     }
+  }
+
+  /// Whether a body reads from outside what depends on such an argument.
+  bool capturesActive(Operation &op) {
+    llvm::SetVector<Value> captured;
+    getUsedValuesDefinedAbove(op.getRegions(), captured);
+    return llvm::any_of(captured,
+                        [&](Value value) { return active.contains(value); });
   }
 
   /// What `@f` gave, if it is saved, and the gradients of it.
@@ -86,6 +95,9 @@ private:
     }
     if (!depends || !isActive)
       return success();
+    if (capturesActive(*op))
+      return refuseGradient(op, "its body reads what a gradient is asked for, "
+                                "or depends on it, from outside");
     OpGradients of(std::move(ofResults), active);
     auto differentiable = dyn_cast<Differentiable>(op);
     if (!differentiable)

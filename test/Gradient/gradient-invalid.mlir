@@ -56,3 +56,21 @@ func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %x : tensor<4xf32>
 }
 func.func private @f_gradient(%x: tensor<4xf32>) -> tensor<4xf32>
+
+// -----
+
+// A body that reads from outside would have a gradient of its own.
+#map = affine_map<(i) -> (i)>
+func.func @captured(%x: tensor<4xf32>, %table: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = tensor.empty() : tensor<4xf32>
+  // expected-error @+1 {{'linalg.generic' has no gradient: its body reads what a gradient is asked for, or depends on it, from outside}}
+  %y = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel"]}
+      ins(%x : tensor<4xf32>) outs(%0 : tensor<4xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %i = linalg.index 0 : index
+    %t = tensor.extract %table[%i] : tensor<4xf32>
+    %m = arith.mulf %a, %t : f32
+    linalg.yield %m : f32
+  } -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}
