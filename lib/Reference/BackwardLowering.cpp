@@ -40,25 +40,15 @@ public:
     // Sums in their own type; but for those of queries, each of one row.
     SmallVector<Value> sums;
     for (auto [number, out] : llvm::enumerate(op.getOuts()))
-      sums.push_back(fill(number == 0 ? out : emitSumsOf(out), 0.0));
+      sums.push_back(number == 0 ? fill(out, 0.0)
+                                 : emitSums(out, accumulation));
     sums = emitRows(sums, [&](const DerivativeRow &row, ValueRange sums) {
       return emitRow(row, sums);
     });
-    SmallVector<Value> results;
-    for (auto [sum, out] : llvm::zip(sums, op.getOuts()))
-      results.push_back(convertElements(
-          sum,
-          cast<FloatType>(cast<ShapedType>(out.getType()).getElementType())));
-    return results;
+    return convertAll(sums, op.getOuts());
   }
 
 private:
-  Value emitSumsOf(Value out) {
-    if (cast<ShapedType>(out.getType()).getElementType() == accumulation)
-      return out;
-    return emptyLike(out, accumulation);
-  }
-
   /// The sums with what one row adds to them.
   SmallVector<Value> emitRow(const DerivativeRow &row, ValueRange before) {
     SmallVector<Value> sums(before);

@@ -50,28 +50,17 @@ public:
   SmallVector<Value> emit() {
     SmallVector<Value> sums;
     for (Value out : gradients.getOuts())
-      sums.push_back(fill(emitSumsOf(out), 0.0));
+      sums.push_back(emitSums(out, accumulation));
     StageCode code(b, loc);
     transposedBefore = code.transpose(convert(before));
     transposedAfter = code.transpose(convert(after));
     sums = loopOverTiles(sums, [&](const Tile &tile, ValueRange sums) {
       return emitTile(tile, sums);
     });
-    SmallVector<Value> results;
-    for (auto [sum, out] : llvm::zip(sums, gradients.getOuts()))
-      results.push_back(convertElements(
-          sum,
-          cast<FloatType>(cast<ShapedType>(out.getType()).getElementType())));
-    return results;
+    return convertAll(sums, gradients.getOuts());
   }
 
 private:
-  Value emitSumsOf(Value out) {
-    if (cast<ShapedType>(out.getType()).getElementType() == accumulation)
-      return out;
-    return emptyLike(out, accumulation);
-  }
-
   Stages convert(Stages stages) {
     for (Value *operand : {&stages.kernel, &stages.mixing})
       if (*operand)

@@ -7,6 +7,8 @@
 
 #include "lib/Reference/TensorCode.h"
 
+#include "mlir/IR/TypeUtilities.h"
+
 using namespace mlir;
 using namespace mlir::attn;
 
@@ -88,6 +90,20 @@ Value TensorCode::convertElements(Value tensor, FloatType type) {
     return tensor;
   return map(tensor, emptyLike(tensor, type),
              [&](ValueRange x) { return convert(x[0], type); });
+}
+
+Value TensorCode::emitSums(Value destination, FloatType type) {
+  bool isInPlace = getElementTypeOrSelf(destination) == type;
+  return fill(isInPlace ? destination : emptyLike(destination, type), 0.0);
+}
+
+SmallVector<Value> TensorCode::convertAll(ValueRange tensors,
+                                          ValueRange destinations) {
+  SmallVector<Value> results;
+  for (auto [tensor, destination] : llvm::zip_equal(tensors, destinations))
+    results.push_back(convertElements(
+        tensor, cast<FloatType>(getElementTypeOrSelf(destination))));
+  return results;
 }
 
 SmallVector<Value>

@@ -53,6 +53,12 @@ struct TensorCode {
   /// A tensor with elements of another type.
   Value convertElements(Value tensor, FloatType type);
 
+  /// Zeros to which what goes to `destination` is added in `type`: in its own
+  /// place where that has such elements.
+  Value emitSums(Value destination, FloatType type);
+  /// Tensors with the elements that their destinations have.
+  SmallVector<Value> convertAll(ValueRange tensors, ValueRange destinations);
+
   /// `for i in [begin, end)` that carries `initial` along.
   SmallVector<Value>
   loop(Value begin, Value end, ValueRange initial,

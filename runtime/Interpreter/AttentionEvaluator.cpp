@@ -89,16 +89,22 @@ public:
     return success();
   }
 
+  /// Those of the results.
+  template <typename Problem> LogicalResult setGradients(Problem &problem) {
+    return failure(
+        failed(setView(problem.outputGradient, op.getOutputGradient(),
+                       "output_gradient")) ||
+        (op.getLogSumExpGradient() &&
+         failed(setView(problem.logSumExpGradient.emplace(),
+                        op.getLogSumExpGradient(), "log_sum_exp_gradient"))));
+  }
+
   LogicalResult evaluateBackward() {
     reference::BackwardProblem backward;
     backward.attention = problem;
     if (failed(setView(backward.output, op.getOutput(), "output")) ||
         failed(setView(backward.logSumExp, op.getLogSumExp(), "log_sum_exp")) ||
-        failed(setView(backward.outputGradient, op.getOutputGradient(),
-                       "output_gradient")) ||
-        (op.getLogSumExpGradient() &&
-         failed(setView(backward.logSumExpGradient.emplace(),
-                        op.getLogSumExpGradient(), "log_sum_exp_gradient"))))
+        failed(setGradients(backward)))
       return failure();
     auto captures = createCaptureGradients(backward.visit);
     if (failed(captures))
@@ -116,12 +122,7 @@ public:
 
   LogicalResult evaluateMultiTokenBackward() {
     reference::MultiTokenBackwardProblem backward;
-    if (failed(setStages(backward.attention)) ||
-        failed(setView(backward.outputGradient, op.getOutputGradient(),
-                       "output_gradient")) ||
-        (op.getLogSumExpGradient() &&
-         failed(setView(backward.logSumExpGradient.emplace(),
-                        op.getLogSumExpGradient(), "log_sum_exp_gradient"))))
+    if (failed(setStages(backward.attention)) || failed(setGradients(backward)))
       return failure();
     auto captures = createCaptureGradients(backward.visit);
     if (failed(captures))

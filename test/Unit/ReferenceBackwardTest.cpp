@@ -12,6 +12,7 @@
 
 #include "runtime/Reference/Backward.h"
 #include "runtime/Reference/Tangent.h"
+#include "test/Unit/DerivativeTesting.h"
 
 #include "gtest/gtest.h"
 
@@ -21,30 +22,14 @@
 
 using namespace attn;
 using namespace attn::reference;
+using namespace attn::test;
 
 namespace {
 
-using Sizes = std::vector<std::int64_t>;
-
-struct Tensor {
-  Tensor(const Sizes &sizes, std::mt19937_64 &random) : sizes(sizes) {
-    std::normal_distribution<double> normal;
-    std::int64_t count = 1;
-    for (std::int64_t size : sizes)
-      count *= size;
-    for (std::int64_t i = 0; i < count; ++i)
-      elements.push_back(normal(random));
-  }
-  TensorView view() const { return {elements.data(), std::span(sizes)}; }
-
-  Sizes sizes;
-  std::vector<double> elements;
-};
-
 /// An attention with its operands, and the gradients of its results.
 struct Sample {
-  Sample(std::uint64_t seed, const Sizes &query, const Sizes &key,
-         std::int64_t valueSize)
+  Sample(std::uint64_t seed, const RandomTensor::Sizes &query,
+         const RandomTensor::Sizes &key, std::int64_t valueSize)
       : random(seed), query(query, random), key(key, random),
         value({key[0], key[1], key[2], valueSize}, random),
         outputGradient({query[0], query[1], query[2], valueSize}, random),
@@ -56,15 +41,8 @@ struct Sample {
 
   /// The sum of the results times their gradients.
   double sum() const {
-    Expected<AttentionResult> result = attention(problem);
-    EXPECT_TRUE(result) << result.error().message;
-    double sum = 0;
-    for (std::size_t i = 0; i < result->output.size(); ++i)
-      sum += result->output[i] * outputGradient.elements[i];
-    for (std::size_t i = 0; i < result->logSumExp.size(); ++i)
-      if (std::isfinite(result->logSumExp[i]))
-        sum += result->logSumExp[i] * logSumExpGradient.elements[i];
-    return sum;
+    return sumOfResults(attention(problem), outputGradient.elements,
+                        logSumExpGradient.elements);
   }
 
   void check() {
@@ -81,19 +59,7 @@ struct Sample {
     ASSERT_TRUE(gradients) << gradients.error().message;
     auto compare = [&](std::vector<double> &of,
                        const std::vector<double> &gradient) {
-      ASSERT_EQ(of.size(), gradient.size());
-      for (std::size_t i = 0; i < of.size(); ++i) {
-        double before = of[i];
-        double expected = differentiate(
-            [&](double x) {
-              of[i] = before + x;
-              double result = sum();
-              of[i] = before;
-              return result;
-            },
-            1e-3);
-        EXPECT_NEAR(gradient[i], expected, 1e-8) << "element " << i;
-      }
+      expectGradient(of, gradient, [&] { return sum(); }, 1e-8);
     };
     compare(query.elements, gradients->query);
     compare(key.elements, gradients->key);
@@ -104,7 +70,7 @@ struct Sample {
 
   /// Along a direction, results move as their gradients say.
   void checkTangent(const BackwardResult &gradients) {
-    Tensor ofQuery(query.sizes, random), ofKey(key.sizes, random),
+    RandomTensor ofQuery(query.sizes, random), ofKey(key.sizes, random),
         ofValue(value.sizes, random),
         ofSink({std::int64_t(problem.sink.size())}, random);
     Expected<AttentionResult> tangent = attentionTangent({problem,
@@ -127,7 +93,7 @@ struct Sample {
   }
 
   std::mt19937_64 random;
-  Tensor query, key, value, outputGradient, logSumExpGradient;
+  RandomTensor query, key, value, outputGradient, logSumExpGradient;
   AttentionProblem problem;
 };
 

@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/Reference/MultiTokenBackward.h"
+#include "test/Unit/DerivativeTesting.h"
 
 #include "gtest/gtest.h"
 
@@ -18,25 +19,9 @@
 
 using namespace attn;
 using namespace attn::reference;
+using namespace attn::test;
 
 namespace {
-
-using Sizes = std::vector<std::int64_t>;
-
-struct Tensor {
-  Tensor(const Sizes &sizes, std::mt19937_64 &random) : sizes(sizes) {
-    std::normal_distribution<double> normal;
-    std::int64_t count = 1;
-    for (std::int64_t size : sizes)
-      count *= size;
-    for (std::int64_t i = 0; i < count; ++i)
-      elements.push_back(normal(random));
-  }
-  TensorView view() const { return {elements.data(), std::span(sizes)}; }
-
-  Sizes sizes;
-  std::vector<double> elements;
-};
 
 /// Four heads, of which pairs share keys, with five rows of output of seven
 /// queries.
@@ -50,15 +35,8 @@ struct Sample {
 
   /// The sum of the results times their gradients.
   double sum() const {
-    Expected<AttentionResult> result = multiTokenAttention(problem);
-    EXPECT_TRUE(result) << result.error().message;
-    double sum = 0;
-    for (std::size_t i = 0; i < result->output.size(); ++i)
-      sum += result->output[i] * outputGradient.elements[i];
-    for (std::size_t i = 0; i < result->logSumExp.size(); ++i)
-      if (std::isfinite(result->logSumExp[i]))
-        sum += result->logSumExp[i] * logSumExpGradient.elements[i];
-    return sum;
+    return sumOfResults(multiTokenAttention(problem), outputGradient.elements,
+                        logSumExpGradient.elements);
   }
 
   void check() {
@@ -90,25 +68,11 @@ struct Sample {
   void compare(const std::string &name, std::vector<double> &of,
                const std::vector<double> &gradient) {
     SCOPED_TRACE(name);
-    ASSERT_EQ(of.size(), gradient.size());
-    for (std::size_t i = 0; i < of.size(); ++i) {
-      double before = of[i];
-      double expected = differentiate(
-          [&](double x) {
-            of[i] = before + x;
-            double result = sum();
-            of[i] = before;
-            return result;
-          },
-          1e-3);
-      EXPECT_NEAR(gradient[i], expected,
-                  1e-7 * std::fmax(1, std::fabs(expected)))
-          << "element " << i;
-    }
+    expectGradient(of, gradient, [&] { return sum(); }, 1e-7);
   }
 
   std::mt19937_64 random;
-  Tensor query{{2, 4, 7, 3}, random}, key{{2, 2, 6, 3}, random},
+  RandomTensor query{{2, 4, 7, 3}, random}, key{{2, 2, 6, 3}, random},
       value{{2, 2, 6, 2}, random}, outputGradient{{2, 4, 5, 2}, random},
       logSumExpGradient{{2, 4, 5}, random}, kernelBefore{{4, 3, 5}, random},
       kernelAfter{{4, 2, 2, 3}, random}, mixing{{2, 2, 2}, random};
@@ -168,7 +132,7 @@ TEST(ReferenceMultiTokenBackward, OfHiddenPositions) {
   sample.problem.attention.sink = {0.5, -1, 2, 0};
   sample.problem.attention.mask = [](std::int64_t, std::int64_t, std::int64_t,
                                      std::int64_t j) { return j != 2; };
-  for (Tensor *tensor : {&sample.key, &sample.value})
+  for (RandomTensor *tensor : {&sample.key, &sample.value})
     for (std::size_t head = 0; head < 4; ++head)
       tensor->elements[(head * 6 + 2) * std::size_t(tensor->sizes[3])] =
           std::nan("");

@@ -8,20 +8,13 @@
 // The gradients of query, key and value, from the output and the log-sum-exp of
 // the attention, and the tangent of the output along those of all three. Their
 // work is five products where the attention has two: 2.5 times as much.
-// Counters, medians over the repetitions:
-//
-// - `fraction_of_peak`: of the operations of these products, as of prefill.
-// - `vs_forward`: that, divided by the attention's, which runs in turns.
-// - `times_forward`: the time, divided by the attention's.
-// - `compile_ms`: what compiling cost, once.
+// Counters are those of a DerivativeSeries.
 //
 //===----------------------------------------------------------------------===//
 
 #include "runtime/Reference/Values.h"
+#include "tools/attn-bench/DerivativeSeries.h"
 #include "tools/attn-bench/Families.h"
-#include "tools/attn-bench/Peak.h"
-#include "tools/attn-bench/Samples.h"
-#include "tools/attn-bench/Series.h"
 
 #include <algorithm>
 #include <cmath>
@@ -35,25 +28,16 @@ constexpr double kWork = 2.5;
 
 enum class Mode { Gradient, Tangent };
 
-class GradientSeries : public Series {
+class GradientSeries : public DerivativeSeries {
 public:
   static Expected<std::unique_ptr<Series>>
   create(const AttentionCase &attention, Mode mode, ElementType type,
          unsigned threads, const Options &options);
 
-  Expected<double> sample() override;
-  void report(benchmark::State &state) const override;
-
 private:
   GradientSeries(const AttentionCase &attention, Mode mode, ElementType type,
                  unsigned threads, const Kernel &forward,
                  const Kernel &derivative);
-  Expected<double> runForward() const {
-    return timeKernel(forward, arguments, saved);
-  }
-  Expected<double> runDerivative() const {
-    return timeKernel(derivative, withSaved, results);
-  }
   Status check() const;
   Status checkGradients() const;
   Status checkTangent() const;
@@ -62,19 +46,7 @@ private:
   AttentionCase attention;
   Mode mode;
   ElementType type;
-  unsigned threads;
-  Kernel forward, derivative;
-  PeakMeter peak;
   std::vector<Buffer> buffers;
-  std::vector<Argument> arguments, withSaved;
-  std::vector<TensorView> saved, results;
-
-  struct Sample {
-    double speed, peak, processors;
-  };
-  std::vector<Sample> samples;
-  std::vector<double> quotients; ///< Of speeds.
-  std::vector<double> times;     ///< As multiples of the attention's.
 };
 
 } // namespace
@@ -82,8 +54,10 @@ private:
 GradientSeries::GradientSeries(const AttentionCase &attention, Mode mode,
                                ElementType type, unsigned threads,
                                const Kernel &forward, const Kernel &derivative)
-    : attention(attention), mode(mode), type(type), threads(threads),
-      forward(forward), derivative(derivative), peak(type, threads) {
+    : DerivativeSeries(
+          type, threads, forward, derivative,
+          {attention.countFlops(), kWork * attention.countFlops()}),
+      attention(attention), mode(mode), type(type) {
   std::mt19937_64 random(1);
   buffers.reserve(32);
   auto add = [&](ElementType of, std::vector<Index> sizes) {
@@ -104,14 +78,14 @@ GradientSeries::GradientSeries(const AttentionCase &attention, Mode mode,
     buffer.fill(operand.valueAt);
     arguments.emplace_back(buffer.view());
   }
-  saved = {add(type, ofOutput),
-           add(type == ElementType::f64 ? type : ElementType::f32,
-               {1, attention.queryHeads, attention.length})};
-  withSaved = arguments;
-  for (const TensorView &result : saved)
-    withSaved.emplace_back(result);
+  outputs = {add(type, ofOutput),
+             add(type == ElementType::f64 ? type : ElementType::f32,
+                 {1, attention.queryHeads, attention.length})};
+  ofDerivative = arguments;
+  for (const TensorView &result : outputs)
+    ofDerivative.emplace_back(result);
   if (mode == Mode::Gradient) {
-    withSaved.emplace_back(add(type, ofOutput));
+    ofDerivative.emplace_back(add(type, ofOutput));
     for (const std::vector<Index> &sizes : {ofQuery, ofKey, ofValue})
       results.push_back(add(type, sizes));
     return;
@@ -126,19 +100,9 @@ GradientSeries::GradientSeries(const AttentionCase &attention, Mode mode,
     buffer.fill([&, factor = factor](Index at) {
       return factor * elements[std::size_t(at)];
     });
-    withSaved.emplace_back(buffer.view());
+    ofDerivative.emplace_back(buffer.view());
   }
   results.push_back(add(type, ofOutput));
-}
-
-/// The sum of products of two tensors.
-static double dot(const TensorView &x, const TensorView &y) {
-  std::vector<double> a = *reference::toDoubles("", x),
-                      b = *reference::toDoubles("", y);
-  double sum = 0;
-  for (std::size_t i = 0; i < a.size(); ++i)
-    sum += a[i] * b[i];
-  return sum;
 }
 
 double GradientSeries::getTolerance() const {
@@ -154,7 +118,7 @@ Status GradientSeries::check() const {
 
 /// The output moves as fast as it is.
 Status GradientSeries::checkTangent() const {
-  std::vector<double> output = *reference::toDoubles("", saved[0]),
+  std::vector<double> output = *reference::toDoubles("", outputs[0]),
                       tangent = *reference::toDoubles("", results[0]);
   double error = 0, largest = 0;
   for (std::size_t i = 0; i < output.size(); ++i) {
@@ -174,7 +138,7 @@ Status GradientSeries::checkTangent() const {
 Status GradientSeries::checkGradients() const {
   const TensorView &query = *arguments[0].view(), &key = *arguments[1].view(),
                    &value = *arguments[2].view(),
-                   &outputGradient = *withSaved.back().view();
+                   &outputGradient = *ofDerivative.back().view();
   double tolerance = getTolerance();
   auto compare = [&](double actual, double expected,
                      const char *name) -> Status {
@@ -193,7 +157,7 @@ Status GradientSeries::checkGradients() const {
                               "the query and the key");
       !status)
     return status;
-  return compare(dot(results[2], value), dot(saved[0], outputGradient),
+  return compare(dot(results[2], value), dot(outputs[0], outputGradient),
                  "the value");
 }
 
@@ -219,48 +183,11 @@ GradientSeries::create(const AttentionCase &attention, Mode mode,
     return derivative.error();
   std::unique_ptr<GradientSeries> series(new GradientSeries(
       attention, mode, type, threads, *forward, *derivative));
-  if (Expected<double> run = series->runForward(); !run)
-    return run.error();
-  if (Expected<double> run = series->runDerivative(); !run)
-    return run.error();
+  if (Status status = series->runBoth(); !status)
+    return status.error();
   if (Status status = series->check(); !status)
     return status.error();
   return std::unique_ptr<Series>(std::move(series));
-}
-
-Expected<double> GradientSeries::sample() {
-  double flops = kWork * attention.countFlops();
-  double burst = 1e-3;
-  double before = peak.measure(burst);
-  Expected<Call> call = timeCall(threads, [&] { return runDerivative(); });
-  if (!call)
-    return call.error();
-  double after = peak.measure(burst);
-  samples.push_back(
-      {flops / call->seconds, (before + after) / 2, call->processors});
-  Expected<Call> other = timeCall(threads, [&] { return runForward(); });
-  if (!other)
-    return other.error();
-  quotients.push_back(kWork * other->seconds / call->seconds);
-  times.push_back(call->seconds / other->seconds);
-  return call->seconds;
-}
-
-void GradientSeries::report(benchmark::State &state) const {
-  std::vector<double> fractions, speeds, processors;
-  for (const Sample &sample : samples)
-    processors.push_back(sample.processors);
-  for (const Sample &sample : keepQuiet(samples)) {
-    fractions.push_back(sample.speed / sample.peak);
-    speeds.push_back(sample.speed * 1e-9);
-  }
-  state.counters["gflops"] = median(speeds);
-  state.counters["fraction_of_peak"] = median(fractions);
-  state.counters["processors"] = median(processors);
-  state.counters["vs_forward"] = median(quotients);
-  state.counters["times_forward"] = median(times);
-  state.counters["compile_ms"] = derivative.stats().totalMs;
-  state.SetLabel("peak: " + std::string(peak.loopName()));
 }
 
 void registerGradient(const Options &options) {
