@@ -178,11 +178,16 @@ public:
   loop(Operand low, Operand high, Operand step, ValueRange initial,
        function_ref<SmallVector<Value>(Value, ValueRange)> body) {
     Value first = index(low), end = index(high);
-    auto loop = scf::ForOp::create(
-        *this, first, end, index(step), initial,
-        [&](OpBuilder &, Location, Value i, ValueRange carried) {
-          scf::YieldOp::create(*this, body(i, carried));
-        });
+    // Not by a body builder, whose region is not yet in the function: what
+    // is a symbol there would be a dimension.
+    auto loop = scf::ForOp::create(*this, first, end, index(step), initial);
+    InsertionGuard guard(*this);
+    setInsertionPointToStart(loop.getBody());
+    SmallVector<Value> carried =
+        body(loop.getInductionVar(), loop.getRegionIterArgs());
+    if (initial.empty())
+      return {}; // It ends already.
+    scf::YieldOp::create(*this, carried);
     return SmallVector<Value>(loop.getResults());
   }
   Value loop(Operand low, Operand high, Operand step, Value initial,
@@ -208,7 +213,8 @@ public:
     setInsertionPointToStart(loop.getBody());
     return loop.getInductionVar();
   }
-  /// What one of two bodies emits, each in its branch.
+  /// What one of two bodies emits, each in its branch. Types of results come
+  /// from bodies, which are built before they are in the function.
   SmallVector<Value> choose(Value condition,
                             function_ref<SmallVector<Value>()> yes,
                             function_ref<SmallVector<Value>()> no) {
@@ -226,10 +232,10 @@ public:
         .front();
   }
   void when(Value condition, function_ref<void()> body) {
-    scf::IfOp::create(*this, condition, [&](OpBuilder &, Location) {
-      body();
-      scf::YieldOp::create(*this);
-    });
+    auto choice = scf::IfOp::create(*this, condition, /*withElseRegion=*/false);
+    InsertionGuard guard(*this);
+    setInsertionPointToStart(choice.thenBlock());
+    body();
   }
 };
 

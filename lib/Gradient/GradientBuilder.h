@@ -32,22 +32,6 @@ struct GradientBuilder : IndexBuilder {
   // Numbers
   //===--------------------------------------------------------------------===//
 
-  Value real(FloatType type, double value) {
-    return arith::ConstantOp::create(*this, getFloatAttr(type, value));
-  }
-  Value boolean(bool value) {
-    return arith::ConstantOp::create(*this, getBoolAttr(value));
-  }
-  /// A float rounded or extended to `type`.
-  Value convert(Value number, Type to) {
-    unsigned from = number.getType().getIntOrFloatBitWidth(),
-             width = to.getIntOrFloatBitWidth();
-    if (from == width)
-      return number;
-    if (from < width)
-      return arith::ExtFOp::create(*this, to, number);
-    return arith::TruncFOp::create(*this, to, number);
-  }
   Value mulF(Value x, Value y) { return arith::MulFOp::create(*this, x, y); }
   Value addF(Value x, Value y) { return arith::AddFOp::create(*this, x, y); }
   Value subF(Value x, Value y) { return arith::SubFOp::create(*this, x, y); }
@@ -62,43 +46,16 @@ struct GradientBuilder : IndexBuilder {
   // Tensors
   //===--------------------------------------------------------------------===//
 
-  Value empty(ArrayRef<OpFoldResult> sizes, Type type) {
-    return tensor::EmptyOp::create(*this, sizes, type);
-  }
-  Value empty(ArrayRef<int64_t> shape, Type type) {
-    return tensor::EmptyOp::create(*this, shape, type);
-  }
   Value emptyLike(Value tensor, Type element = {}) {
     return empty(sizes(tensor), element ? element : elementOf(tensor));
   }
-  Value fill(Value tensor, Value value) {
-    return linalg::FillOp::create(*this, value, tensor).getResult(0);
-  }
+  using IndexBuilder::fill;
   Value fill(Value tensor, double value) {
     return fill(tensor, real(elementOf(tensor), value));
   }
 
-  /// A linalg.generic of one result; loops that no expression of the result
-  /// has are reductions. The body gets all elements, the result's last.
-  Value generic(ValueRange inputs, Value init, ArrayRef<AffineMap> maps,
-                function_ref<Value(ValueRange)> body) {
-    SmallVector<utils::IteratorType> loops(maps.front().getNumDims(),
-                                           utils::IteratorType::reduction);
-    for (AffineExpr expr : maps.back().getResults())
-      if (auto dim = dyn_cast<AffineDimExpr>(expr))
-        loops[dim.getPosition()] = utils::IteratorType::parallel;
-    return linalg::GenericOp::create(
-               *this, init.getType(), inputs, init, maps, loops,
-               [&](OpBuilder &nested, Location, ValueRange args) {
-                 InsertionGuard guard(*this);
-                 setInsertionPoint(nested.getInsertionBlock(),
-                                   nested.getInsertionPoint());
-                 linalg::YieldOp::create(*this, body(args));
-               })
-        .getResult(0);
-  }
-  /// An elementwise one, whose result's map is the identity, as the maps of
-  /// inputs are if they are not given.
+  /// An elementwise operation, whose result's map is the identity, as the maps
+  /// of inputs are if they are not given.
   Value map(ValueRange inputs, Value init, function_ref<Value(ValueRange)> body,
             ArrayRef<AffineMap> inputMaps = {}) {
     AffineMap identity = getMultiDimIdentityMap(
@@ -141,19 +98,8 @@ struct GradientBuilder : IndexBuilder {
   // Control flow
   //===--------------------------------------------------------------------===//
 
-  /// `for i in [begin, end) step` that carries `initial` along.
-  SmallVector<Value>
-  loop(Operand begin, Operand end, int64_t step, ValueRange initial,
-       function_ref<SmallVector<Value>(Value, ValueRange)> body) {
-    Value first = index(begin), last = index(end);
-    auto forOp = scf::ForOp::create(*this, first, last, index(step), initial);
-    InsertionGuard guard(*this);
-    setInsertionPointToStart(forOp.getBody());
-    scf::YieldOp::create(
-        *this, body(forOp.getInductionVar(), forOp.getRegionIterArgs()));
-    return forOp.getResults();
-  }
-  /// `then` where the condition holds, else `otherwise`.
+  /// `then` where the condition holds, else `otherwise`, whose types are known
+  /// before.
   SmallVector<Value> branch(Value condition, ValueRange otherwise,
                             function_ref<SmallVector<Value>()> then) {
     auto ifOp = scf::IfOp::create(*this, TypeRange(otherwise), condition,
