@@ -39,6 +39,7 @@ MEASURED = {
 OURS = "Attn"
 OTHERS = ["cuDNN", "FlexAttention", "Triton"]
 CEILINGS = ["matmul", "copy"]
+LONGEST = 150  # Seconds for one case: to compile it for FlexAttention takes a minute.
 
 
 class NoTime(Exception):
@@ -82,34 +83,47 @@ def parse(line):
     return result if isinstance(result, dict) and "case" in result else None
 
 
-def run_until(command, end, take, given=None):
+def run_until(command, end, take, given=""):
     """Runs a program, whose lines `take` gets as they come. Gives its exit code and
-    the end of what it says on stderr; raises NoTime, and ends it, at `end`."""
-    left = end - time.monotonic()
-    if left <= 0:
+    the end of what it says on stderr; raises NoTime, and ends it, at `end`. One that
+    prints nothing for too long, as where the GPU never comes back, is ended, too."""
+    if time.monotonic() >= end:
         raise NoTime
     with subprocess.Popen(
         command,
-        stdin=subprocess.PIPE if given else subprocess.DEVNULL,
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     ) as process:
-        errors = []
-        reader = threading.Thread(target=lambda: errors.extend(process.stderr))
-        reader.start()
-        timer = threading.Timer(left, process.kill)
-        timer.start()
+        errors, last = [], [time.monotonic()]
+
+        def watch():
+            while process.poll() is None:
+                now = time.monotonic()
+                if now >= end or now - last[0] > LONGEST:
+                    process.kill()
+                    errors.append(f"it printed nothing for {LONGEST} seconds")
+                    return
+                time.sleep(0.1)
+
+        threads = [
+            threading.Thread(target=lambda: errors.extend(process.stderr)),
+            threading.Thread(target=watch),
+        ]
+        for thread in threads:
+            thread.start()
         try:
-            if given:
-                process.stdin.write(given)
-                process.stdin.close()
-            for line in process.stdout:
-                take(line)
-            code = process.wait()
-        finally:
-            timer.cancel()
-            reader.join()
+            process.stdin.write(given)
+            process.stdin.close()
+        except BrokenPipeError:
+            pass  # It ended before, and says why.
+        for line in process.stdout:
+            last[0] = time.monotonic()
+            take(line)
+        code = process.wait()
+        for thread in threads:
+            thread.join()
     if code != 0 and time.monotonic() >= end:
         raise NoTime
     lines = [line.strip() for line in errors if line.strip()]
@@ -202,7 +216,7 @@ class Report:
 
         def command(missing):
             seconds = f"--seconds={options.seconds}"
-            return [*self.bench, *self.driver, seconds, *missing], None
+            return [*self.bench, *self.driver, seconds, *missing], ""
 
         run_cases(self.results(family), self.names(family), command, self.end)
 

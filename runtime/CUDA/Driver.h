@@ -52,6 +52,7 @@ static_assert(sizeof(CUmemPoolProps) == 88);
 // CUresult.
 inline constexpr CUresult invalidImage = 200;
 inline constexpr CUresult noBinaryForGPU = 209;
+inline constexpr CUresult unsupportedPTXVersion = 222;
 inline constexpr CUresult notReady = 600;
 
 // CUdevice_attribute, CUfunction_attribute, CUmemPool_attribute, CUjit_option,

@@ -106,8 +106,9 @@ Expected<Program> Program::load(const Device &device, const DeviceCode &code) {
     if (status)
       return finish(std::move(remark));
     // What a driver says of machine code that is younger than it is.
-    if (code.ptx.empty() ||
-        (result != invalidImage && result != noBinaryForGPU))
+    bool isTooYoung = result == invalidImage || result == noBinaryForGPU ||
+                      result == unsupportedPTXVersion;
+    if (code.ptx.empty() || !isTooYoung)
       return std::move(status).error();
     remark = "is compiled by the driver, which does not take the machine code "
              "of ptxas: " +

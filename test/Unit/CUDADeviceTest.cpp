@@ -269,7 +269,9 @@ TEST_F(CUDADevice, PTXWhereMachineCodeIsNotTaken) {
        {std::pair(200, "CUDA_ERROR_INVALID_IMAGE (device kernel image is "
                        "invalid)"),
         std::pair(209, "CUDA_ERROR_NO_BINARY_FOR_GPU (no kernel image is "
-                       "available for execution on the device)")}) {
+                       "available for execution on the device)"),
+        std::pair(222, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION (the provided PTX "
+                       "was compiled with an unsupported toolchain.)")}) {
     driver.ofMachineCode = result;
     both.ptx = "// .version 8.0";
     Expected<Program> program = Program::load(*device, both);

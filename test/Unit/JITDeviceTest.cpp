@@ -230,13 +230,44 @@ TEST_F(JITDevice, MachineCode) {
     GTEST_SKIP() << "there is no ptxas: PTX was loaded";
 }
 
+TEST_F(JITDevice, PTXWithoutMachineCode) {
+  struct {
+    const char *script;
+    int ofMachineCode;
+    const char *remark;
+  } cases[] = {
+      {FakePtxas::assembles, 209,
+       "<string>: remark: is compiled by the driver, which does not take the "
+       "machine code of ptxas: cannot load kernels for sm_90a on Mock GPU: "
+       "CUDA_ERROR_NO_BINARY_FOR_GPU (no kernel image is available for "
+       "execution on the device)"},
+      {"echo 'fatal : sm_90a is not defined' >&2; exit 255", 0,
+       "<string>: remark: is compiled by the driver, because ptxas failed: "}};
+  for (const auto &each : cases) {
+    FakePtxas other("1", each.script);
+    std::string folder = std::filesystem::path(other.path()).parent_path();
+    setenv("PATH", (folder + ":" + oldPath).c_str(), 1);
+    driver.ofMachineCode = each.ofMachineCode;
+    TemporaryFolder cache;
+    for (Source source : {Source::compiler, Source::diskCache}) {
+      Expected<Kernel> kernel =
+          compile(createEngine({.cacheDirectory = cache.path()}));
+      ASSERT_EQ(errorOf(kernel), "");
+      EXPECT_EQ(kernel->stats().source, source);
+      ASSERT_FALSE(kernel->remarks().empty());
+      EXPECT_THAT(formatDiagnostic(kernel->remarks().back()),
+                  StartsWith(each.remark));
+      EXPECT_EQ(errorOf(HostOperands().run(*kernel)), "");
+    }
+  }
+}
+
 /// Half as many multiprocessors are told apart, and have half as many parts.
 TEST_F(JITDevice, PartsOfKeys) {
   std::string text = attentionText("f16");
   for (std::string::size_type at; (at = text.find("4x?x16")) != text.npos;)
     text.replace(at, 6, "4x1x16");
   text.replace(text.find("%batch, %length"), 15, "%batch");
-  Engine engine = createEngine();
   auto countWorkgroups = [&] {
     driver.launches.clear();
     Expected<Kernel> kernel = createEngine().compile(text, {.pipeline = "gpu"});
