@@ -81,17 +81,21 @@ public:
 private:
   /// As many as the workgroups of a multiprocessor have room for in what it has
   /// of workgroup memory, of which each takes 1 KB for itself: three, whose
-  /// registers it has for short heads, else two. Two if 96 KB have room for
-  /// them, beside which 164 KB of sm_80 have some for queries; else 1.
+  /// registers it has for short heads, else two; but all that 48 KB have room
+  /// for. Two if 96 KB have room for them, beside which 164 KB of sm_80 have
+  /// some for queries; else 1.
   int64_t chooseNumStages() {
-    constexpr int64_t kReserved = 1 << 10, kMostBytes = 96 << 10, kMost = 4;
+    constexpr int64_t kReserved = 1 << 10, kLeastBytes = 48 << 10,
+                      kMostBytes = 96 << 10, kMost = 4;
     int64_t bytes = 0, size = 0;
     for (vector::TransferReadOp read : reads) {
       bytes += getTileBytes(1, read.getVectorType());
       size = std::max(size, read.getVectorType().getShape().back());
     }
     int64_t workgroups = size <= 64 ? 3 : 2;
-    int64_t free = getTarget(loop).getGpuSharedBytes() / workgroups - kReserved;
+    int64_t free =
+        std::max(getTarget(loop).getGpuSharedBytes() / workgroups - kReserved,
+                 kLeastBytes);
     return std::clamp<int64_t>(free / bytes, 2 * bytes <= kMostBytes ? 2 : 1,
                                kMost);
   }
