@@ -258,7 +258,8 @@ def CopyToWorkgroup : Pass<"attn-copy-to-workgroup"> {
     of keys and values arrive while others are computed with. There are up to four
     stages as long as the workgroups of a multiprocessor have room for them in its
     `gpu_shared_bytes` of `#attn.target`, three of heads of up to 64 elements and two
-    of longer ones, or 48 KB have; else two if 96 KB have room for them. An iteration has one barrier. Other copies are waited for at once.
+    of longer ones, or 48 KB have; else two if 96 KB have room for them. An iteration
+    has one barrier. Other copies are waited for at once.
 
     A copy is an `nvgpu.device_async_copy` of 16 bytes, with 0 for rows and ends of
     rows that are not there, if a check at run time finds that each row begins at a multiple of 16
