@@ -206,7 +206,10 @@ def ConvertForallToGPU : Pass<"convert-forall-to-gpu"> {
   let description = [{
     The `scf.forall` over batch entries, heads and tiles of queries becomes a
     `gpu.launch`, with a workgroup for each iteration: the last loop is `x`, the one
-    before `y`. A workgroup has a warp for each 16 rows of the products in it.
+    before `y`. A workgroup has a warp for each 16 rows of the products in it. Where
+    the end of a loop in it depends on the iteration of the last loop, as that over
+    keys does under a causal mask, the last iterations are the first workgroups: they
+    have most to do.
 
     An `scf.forall` without vectors, over elements, becomes a `gpu.launch` with a
     thread for each iteration, 128 in a workgroup. So does an elementwise linalg
@@ -253,8 +256,10 @@ def CopyToWorkgroup : Pass<"attn-copy-to-workgroup"> {
     Where the rows depend on the iteration of a loop, an iteration starts the copies
     of a later one, if their places do not depend on what the loop carries: blocks
     of keys and values arrive while others are computed with. There are up to four
-    stages as long as two workgroups with them fit 100 KB, else two if 96 KB have
-    room for them. An iteration has one barrier. Other copies are waited for at once.
+    stages as long as the workgroups of a multiprocessor have room for them in its
+    `gpu_shared_bytes` of `#attn.target`, three of heads of up to 64 elements and two
+    of longer ones, or 48 KB have; else two if 96 KB have room for them. An iteration
+    has one barrier. Other copies are waited for at once.
 
     A copy is an `nvgpu.device_async_copy` of 16 bytes, with 0 for rows and ends of
     rows that are not there, if a check at run time finds that each row begins at a multiple of 16

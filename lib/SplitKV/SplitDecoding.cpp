@@ -10,8 +10,9 @@
 //
 // becomes
 //
-//   n = parts of each head's keys, so that B * H * n is about kWorkgroups, and
-//     each has about `chunk` keys at least
+//   n = parts of each head's keys, so that B * H * n is about
+//     kPartsOfMultiprocessor for each multiprocessor, and each has about
+//     `chunk` keys at least
 //   forall batch entry, head, part < n
 //     O, m, l [batch entry, head, part] = attn.online_attention of the part
 //   forall batch entry, head, query, element
@@ -87,7 +88,9 @@ private:
   /// The number of parts of a head's keys, at least 1.
   Value emitCount() {
     Value heads = b.emit<arith::MaxUIOp>(b.mul(sizes[0], sizes[1]), 1);
-    Value wanted = b.ceilDiv(kWorkgroups, heads),
+    int64_t workgroups =
+        kPartsOfMultiprocessor * getTarget(op).getGpuMultiprocessors();
+    Value wanted = b.ceilDiv(workgroups, heads),
           most = b.ceilDiv(b.size(op.getKey(), 2), chunk);
     return b.emit<arith::MaxUIOp>(b.emit<arith::MinUIOp>(wanted, most), 1);
   }

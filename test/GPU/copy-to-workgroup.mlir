@@ -1,5 +1,7 @@
 // RUN: attn-opt %s -attn-copy-to-workgroup -canonicalize -cse \
 // RUN:   -mlir-print-local-scope -split-input-file | FileCheck %s
+// RUN: attn-opt %s -attn-target="{gpu_shared_bytes = 233472}" \
+// RUN:   -attn-copy-to-workgroup -split-input-file | FileCheck %s --check-prefix=LARGE
 
 !rows = memref<?x256xf16>
 !block = memref<?x256xf16, strided<[256, 1], offset: ?>>
@@ -7,6 +9,9 @@
 // Two warps. Blocks of 64 rows of 256 elements: two stages, so that the copies of the
 // next block are started behind the barrier of this one, and arrive with the group
 // that its wait is for.
+// A multiprocessor of 228 KB has room for two workgroups with three.
+// LARGE-LABEL: func.func @staged
+// LARGE: memref.alloca() : memref<3x64x264xf16,
 // CHECK-LABEL: func.func @staged
 // CHECK-SAME: %[[Y:[^,]*]]: memref<?x256xf16>
 // CHECK: gpu.launch

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialect/Plan/Target.h"
 #include "dialect/Shared/IndexBuilder.h"
 #include "lib/GPU/Passes.h"
 #include "lib/GPU/WorkgroupCopies/TileCopy.h"
@@ -56,7 +57,7 @@ public:
   LoopStaging(scf::ForOp loop, ArrayRef<vector::TransferReadOp> reads,
               WorkgroupThreads threads)
       : loop(loop), reads(reads), threads(threads), rewriter(loop),
-        b(loop.getLoc(), rewriter), numStages(chooseNumStages(reads)) {}
+        b(loop.getLoc(), rewriter), numStages(chooseNumStages()) {}
 
   LogicalResult run() {
     if (numStages < 2 || !areFoundAhead())
@@ -78,15 +79,24 @@ public:
   }
 
 private:
-  /// As many as two workgroups of a multiprocessor have room for, with 100 KB
-  /// of sm_86 and sm_89; two if 96 KB have room for them, beside which 164 KB
-  /// of sm_80 have some for queries; else 1.
-  static int64_t chooseNumStages(ArrayRef<vector::TransferReadOp> reads) {
-    constexpr int64_t kBytes = 48 << 10, kMostBytes = 96 << 10, kMost = 4;
-    int64_t bytes = 0;
-    for (vector::TransferReadOp read : reads)
+  /// As many as the workgroups of a multiprocessor have room for in what it has
+  /// of workgroup memory, of which each takes 1 KB for itself: three, whose
+  /// registers it has for short heads, else two; but all that 48 KB have room
+  /// for. Two if 96 KB have room for them, beside which 164 KB of sm_80 have
+  /// some for queries; else 1.
+  int64_t chooseNumStages() {
+    constexpr int64_t kReserved = 1 << 10, kLeastBytes = 48 << 10,
+                      kMostBytes = 96 << 10, kMost = 4;
+    int64_t bytes = 0, size = 0;
+    for (vector::TransferReadOp read : reads) {
       bytes += getTileBytes(1, read.getVectorType());
-    return std::clamp<int64_t>(kBytes / bytes, 2 * bytes <= kMostBytes ? 2 : 1,
+      size = std::max(size, read.getVectorType().getShape().back());
+    }
+    int64_t workgroups = size <= 64 ? 3 : 2;
+    int64_t free =
+        std::max(getTarget(loop).getGpuSharedBytes() / workgroups - kReserved,
+                 kLeastBytes);
+    return std::clamp<int64_t>(free / bytes, 2 * bytes <= kMostBytes ? 2 : 1,
                                kMost);
   }
 
