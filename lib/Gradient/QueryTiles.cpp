@@ -129,7 +129,7 @@ Value QueryTiles<Op>::emitLogSumExp(ArrayRef<OpFoldResult> offsets,
   Value part = b.slice(padded, b.zeros(1), count);
   part = b.map({source}, part, [&](ValueRange args) {
     Value isNone = b.isEqualF(args[0], real(-kInfinity));
-    return b.selectF(isNone, real(kInfinity), args[0]);
+    return b.select(isNone, real(kInfinity), args[0]);
   });
   return b.insert(part, padded, b.zeros(1), count);
 }
