@@ -213,7 +213,7 @@ Value CachedRows::gatherPack(IndexBuilder &b, Value base, Value from, Value to,
   if (getElementType() == elementType)
     return rows.elements;
   Value converted = b.empty(ArrayRef<int64_t>{rowsPerPack, size}, elementType);
-  return emitElements(b, b.getLoc(), rows.elements, rows.scales, converted);
+  return emitElements(b, rows.elements, rows.scales, converted);
 }
 
 Value CachedRows::emitPack(IndexBuilder &b, OpFoldResult first,

@@ -43,9 +43,8 @@ Value emitRowScales(IndexBuilder &b, Value rows, int64_t numRows) {
                 [&](ValueRange e) -> Value {
                   return b.maximumF(e[1], math::AbsFOp::create(b, e[0]));
                 });
-  return b.generic({}, largest, b.getMultiDimIdentityMap(1), [&](ValueRange e) {
-    return emitRowScale(b, b.getLoc(), e[0]);
-  });
+  return b.generic({}, largest, b.getMultiDimIdentityMap(1),
+                   [&](ValueRange e) { return emitRowScale(b, e[0]); });
 }
 
 /// The rows of a matrix of f32 in units of their scales.
@@ -54,9 +53,8 @@ Value emitQuantizedRows(IndexBuilder &b, Value rows, Value scales) {
   Value init = b.empty(type.getShape(), b.getI8Type());
   AffineExpr q, d;
   bindDims(b.getContext(), q, d);
-  return b.generic(
-      {rows, scales}, init, {{q, d}, {q}, {q, d}},
-      [&](ValueRange e) { return emitQuantized(b, b.getLoc(), e[0], e[1]); });
+  return b.generic({rows, scales}, init, {{q, d}, {q}, {q, d}},
+                   [&](ValueRange e) { return emitQuantized(b, e[0], e[1]); });
 }
 
 } // namespace

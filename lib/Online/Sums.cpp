@@ -36,7 +36,7 @@ Value attn::emitVisibleSum(IndexBuilder &b, ValueRange inputs, Value init,
                                            hiddenPattern);
     Value value = arguments[0], before = arguments.back();
     if (value.getType() != type)
-      value = emitElement(b, b.getLoc(), value,
+      value = emitElement(b, value,
                           arguments.size() > 3 ? arguments[2] : Value(), type);
     Value sum = b.addF(before, b.mulF(value, arguments[1]));
     return b.select(isHidden, before, sum);
