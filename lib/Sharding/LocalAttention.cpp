@@ -62,7 +62,7 @@ class LocalAttention {
 public:
   LocalAttention(IndexBuilder &b, AttentionOp whole,
                  const AttentionExtents &extents)
-      : b(b), code{b, b.getLoc()}, whole(whole), extents(extents),
+      : code(b.getLoc(), b), b(code), whole(whole), extents(extents),
         sums(whole.getAccumulationType()), query(whole.getQuery()),
         rows(getRows(query)), output(getOutput(query)) {
     if (!extents.isZigzag)
@@ -148,12 +148,12 @@ private:
     row = createRowOfWhole(row);
     Value isQuery;
     if (whole.isPacked()) {
-      Value begin = code.load(whole.getCumulativeQuery(), b.index(0)),
-            end = code.load(whole.getCumulativeQuery(), numSequences);
+      Value begin = code.loadIndex(whole.getCumulativeQuery(), b.index(0)),
+            end = code.loadIndex(whole.getCumulativeQuery(), numSequences);
       isQuery = b.bitAnd(b.isAtMost(begin, row), b.isLess(row, end));
     } else if (Value counts = whole.getCounts()) {
       Value n = b.add(batch, firstBatch);
-      isQuery = b.isLess(row, code.load(counts, n));
+      isQuery = b.isLess(row, code.loadIndex(counts, n));
     }
     if (isQuery)
       element = arith::SelectOp::create(b, isQuery, element, infinity);
@@ -368,7 +368,7 @@ private:
                 math::ExpOp::create(b, arith::SubFOp::create(b, e[1], e[2]));
             Value scaled = arith::MulFOp::create(
                 b, arith::MulFOp::create(b, e[0], share), factor);
-            Value isNothing = code.isEqual(e[1], infinity);
+            Value isNothing = code.isEqualF(e[1], infinity);
             Value number = arith::SelectOp::create(b, isNothing, zero, scaled);
             return code.convert(number, element);
           });
@@ -383,8 +383,8 @@ private:
     return results;
   }
 
-  IndexBuilder &b;
   TensorCode code;
+  IndexBuilder &b;
   AttentionOp whole;
   const AttentionExtents &extents;
   FloatType sums;

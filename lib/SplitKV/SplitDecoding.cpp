@@ -35,7 +35,6 @@
 #include "lib/Plan/Plan.h"
 #include "lib/SplitKV/Passes.h"
 
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/PatternMatch.h"
 #include "llvm/Support/MathExtras.h"
@@ -109,10 +108,8 @@ private:
     ofElements.push_back(sizes[3]);
     SmallVector<Value> empty = {b.empty(ofElements, type),
                                 b.empty(ofRows, type), b.empty(ofRows, type)};
-    auto loop =
-        scf::ForallOp::create(b, upper, empty, /*mapping=*/std::nullopt);
     OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
+    scf::ForallOp loop = b.enterForall(upper, empty);
     SmallVector<Value> ivs(loop.getInductionVars());
     FailureOr<OnlineAttentionOp> part = emitPart(ivs);
     if (failed(part))
@@ -165,9 +162,7 @@ private:
     extent.append(shape);
     Value slice =
         b.insert(used, b.slice(all, at, extent), b.zeros(at.size()), extent);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToEnd(loop.getTerminator().getBody());
-    b.insertInParallel(slice, all, at, extent);
+    b.insertInParallel(loop, slice, all, at, extent);
   }
 
   //===--------------------------------------------------------------------===//
@@ -178,44 +173,35 @@ private:
   /// of its indices.
   Value emitElements(Value init,
                      Value (DecodingSplitter::*element)(ArrayRef<Value>)) {
-    auto loop = scf::ForallOp::create(b, b.sizes(init), ValueRange{init},
-                                      /*mapping=*/std::nullopt);
     OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
+    scf::ForallOp loop = b.enterForall(b.sizes(init), init);
     SmallVector<Value> ivs(loop.getInductionVars());
     Value value = (this->*element)(ivs);
     SmallVector<OpFoldResult> at = getAsOpFoldResult(ivs),
                               ones = b.ones(at.size());
     Value all = loop.getRegionIterArgs().front();
     SmallVector<Value> zeros(at.size(), b.index(0));
-    Value slice =
-        tensor::InsertOp::create(b, value, b.slice(all, at, ones), zeros);
-    b.setInsertionPointToEnd(loop.getTerminator().getBody());
-    b.insertInParallel(slice, all, at, ones);
+    Value slice = b.store(value, b.slice(all, at, ones), zeros);
+    b.insertInParallel(loop, slice, all, at, ones);
     return loop.getResult(0);
   }
 
   Value emitOutput(ArrayRef<Value> ivs) {
     Value maximum = emitMaximum(ivs);
     SmallVector<Value> sums = emitSums(ivs, maximum, /*withOutput=*/true);
-    Value isEmpty =
-        arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, sums[0], real(0.0));
     // 0 for an empty row (A14).
-    Value quotient = arith::SelectOp::create(
-        b, isEmpty, real(0.0), arith::DivFOp::create(b, sums[1], sums[0]));
+    Value quotient = b.select(b.isEqualF(sums[0], real(0.0)), real(0.0),
+                              b.divF(sums[1], sums[0]));
     return b.convert(quotient, op.getElementType());
   }
 
   Value emitLogSumExp(ArrayRef<Value> ivs) {
     Value maximum = emitMaximum(ivs);
     Value sum = emitSums(ivs, maximum, /*withOutput=*/false).front();
-    Value isInfinite =
-        arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, maximum,
-                              real(std::numeric_limits<double>::infinity()));
+    Value infinity = real(std::numeric_limits<double>::infinity());
     // A16: also where the sum is no number.
-    return arith::SelectOp::create(
-        b, isInfinite, maximum,
-        arith::AddFOp::create(b, maximum, math::LogOp::create(b, sum)));
+    return b.select(b.isEqualF(maximum, infinity), maximum,
+                    b.addF(maximum, b.log(sum)));
   }
 
   /// Element of `state` that belongs to a query and a part.
@@ -223,16 +209,14 @@ private:
     SmallVector<Value> at = {ivs[0], ivs[1], part};
     auto rank = cast<RankedTensorType>(state.getType()).getRank();
     llvm::append_range(at, ivs.slice(2, rank - 3));
-    return tensor::ExtractOp::create(b, state, at);
+    return b.load(state, at);
   }
 
   Value emitMaximum(ArrayRef<Value> ivs) {
-    Value none = real(-std::numeric_limits<double>::infinity());
-    Value first = none;
-    if (op.getSink())
-      first = emitSink(ivs);
-    return b.loop(0, count, 1, first, [&](Value part, Value soFar) -> Value {
-      return arith::MaximumFOp::create(b, soFar, extract(states[1], ivs, part));
+    Value first = op.getSink() ? emitSink(ivs)
+                               : real(-std::numeric_limits<double>::infinity());
+    return b.loop(0, count, 1, first, [&](Value part, Value soFar) {
+      return b.maximumF(soFar, extract(states[1], ivs, part));
     });
   }
 
@@ -243,11 +227,9 @@ private:
     if (op.getSink()) {
       // A sink of -inf is none, even if it is the maximum.
       Value sink = emitSink(ivs);
-      Value isNone =
-          arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, sink,
-                                real(-std::numeric_limits<double>::infinity()));
-      inits[0] = arith::SelectOp::create(b, isNone, real(0.0),
-                                         emitRescaleFactor(sink, maximum));
+      Value none = real(-std::numeric_limits<double>::infinity());
+      inits[0] = b.select(b.isEqualF(sink, none), real(0.0),
+                          emitRescaleFactor(sink, maximum));
     }
     if (withOutput)
       inits.push_back(real(0.0));
@@ -257,8 +239,7 @@ private:
                        withOutput ? extract(states[0], ivs, part) : Value()};
       SmallVector<Value> sums;
       for (auto [sum, term] : llvm::zip_first(so, terms))
-        sums.push_back(arith::AddFOp::create(
-            b, sum, arith::MulFOp::create(b, factor, term)));
+        sums.push_back(b.addF(sum, b.mulF(factor, term)));
       return sums;
     });
   }
@@ -270,9 +251,7 @@ private:
   /// The sink of a query: of its head, or its own.
   Value emitSink(ArrayRef<Value> ivs) {
     auto sinks = cast<RankedTensorType>(op.getSink().getType());
-    Value sink = tensor::ExtractOp::create(b, op.getSink(),
-                                           ivs.slice(1, sinks.getRank()));
-    return b.convert(sink, type);
+    return b.convert(b.load(op.getSink(), ivs.slice(1, sinks.getRank())), type);
   }
 
   RewriterBase &rewriter;
