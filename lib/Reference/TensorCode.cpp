@@ -36,12 +36,16 @@ Value TensorCode::map(ValueRange inputs, Value destination, ElementBody body,
   auto rankOf = [](Value tensor) {
     return unsigned(cast<RankedTensorType>(tensor.getType()).getRank());
   };
-  AffineMap all = getMultiDimIdentityMap(rankOf(destination));
+  unsigned rank = rankOf(destination);
+  AffineMap all = getMultiDimIdentityMap(rank);
   SmallVector<AffineMap> maps;
-  for (auto [i, input] : llvm::enumerate(inputs))
-    maps.push_back(i < alignLast.size() && alignLast[i]
-                       ? all.getMinorSubMap(rankOf(input))
-                       : all.getMajorSubMap(rankOf(input)));
+  for (auto [i, input] : llvm::enumerate(inputs)) {
+    bool isLast = i < alignLast.size() && alignLast[i];
+    ArrayRef<AffineExpr> dims = all.getResults();
+    dims =
+        isLast ? dims.take_back(rankOf(input)) : dims.take_front(rankOf(input));
+    maps.push_back(AffineMap::get(rank, /*symbolCount=*/0, dims, getContext()));
+  }
   maps.push_back(all);
   return generic(inputs, destination, maps, body);
 }

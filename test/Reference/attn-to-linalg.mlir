@@ -534,3 +534,24 @@ func.func @attention_a13_a14(%x: tensor<1x1x33x4xf32>, %l: tensor<1x1x33xf32>,
       sink(%sink : tensor<1xf32>) mask causal
   return %a#0, %a#1 : tensor<1x1x33x4xf32>, tensor<1x1x33xf32>
 }
+
+// -----
+
+// The gradient of a number is one of its type, from a sum in f32.
+!q = tensor<1x2x3x8xbf16>
+!lse = tensor<1x2x3xf32>
+// CHECK-LABEL: func.func @gradient_of_number
+// CHECK: %[[R:.*]]:4 = scf.if
+// CHECK: linalg.generic {{.*}} ins(%{{.*}} : tensor<f32>) outs(%{{.*}} : tensor<f16>)
+// CHECK: arith.truncf %{{.*}} : f32 to f16
+func.func @gradient_of_number(%q: !q, %lse: !lse, %t: tensor<f16>) -> tensor<f16> {
+  %r:4 = attn.attention_backward ins(%q, %q, %q, %q, %lse, %q : !q, !q, !q, !q, !lse, !q)
+      outs(%q, %q, %q, %t : !q, !q, !q, tensor<f16>) gradients(0)
+      score(%s, %b, %h, %p, %j) captures(%x = %t : tensor<f16>) {
+        %y = tensor.extract %x[] : tensor<f16>
+        %z = arith.extf %y : f16 to f32
+        %u = arith.addf %s, %z : f32
+        attn.yield %u : f32
+      }
+  return %r#3 : tensor<f16>
+}
