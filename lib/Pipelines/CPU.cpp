@@ -27,8 +27,7 @@
 
 using namespace mlir;
 
-/// attn.attention to parallel tiles of queries, and those to contractions and
-/// softmax steps over blocks of keys.
+/// Attention to parallel tiles of queries, and softmax over blocks of keys.
 static void addTilingStage(OpPassManager &pm) {
   pm.addPass(attn::createRecordPositions());
   pm.addPass(attn::createSpecializeQueries());
@@ -64,7 +63,6 @@ static void addTileBufferStage(OpPassManager &pm) {
   pm.addPass(createCanonicalizerPass());
   pm.addNestedPass<func::FuncOp>(bufferization::createBufferLoopHoistingPass());
   pm.addPass(attn::createLowerKeptPacks());
-  pm.addPass(attn::createLowerDenseRows());
 }
 
 /// The tiles' operations on buffers to operations on vectors.

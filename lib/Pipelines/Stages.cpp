@@ -7,6 +7,7 @@
 
 #include "lib/Pipelines/Stages.h"
 #include "lib/Kernel/Passes.h"
+#include "lib/Memory/Passes.h"
 #include "lib/Sharding/Passes.h"
 
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
@@ -42,6 +43,7 @@ void attn::addBufferStage(OpPassManager &pm) {
   pm.addPass(attn::createSeparateResults());
   pm.addPass(bufferization::createEmptyTensorEliminationPass());
   pm.addPass(attn::createBufferizeKernels());
+  pm.addPass(attn::createLowerDenseRows());
 }
 
 /// Upstream's pipeline for it simplifies four times, which takes longer than
