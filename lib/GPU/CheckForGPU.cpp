@@ -52,29 +52,31 @@ static LogicalResult check(MergeOp op) {
 // Caches
 //===----------------------------------------------------------------------===//
 
-/// The attention that reads keys and values where they lie; null with an error
-/// if `use` of a read is something else.
-static AttentionOp checkUse(CacheReadOp read, OpOperand &use) {
+/// Attention reads keys and values where they lie.
+static LogicalResult checkUse(CacheReadOp read, OpOperand &use) {
   auto op = dyn_cast<AttentionOp>(use.getOwner());
   if (!op || (use.get() != op.getKey() && use.get() != op.getValue())) {
     auto error =
         read.emitOpError("is lowered for a GPU as the key and the value of an "
                          "'attn.attention' only");
     error.attachNote(use.getOwner()->getLoc()) << "another use is here";
-    return {};
+    return error;
   }
-  if (op.getCumulativeKey()) {
-    op.emitOpError("is not lowered for a GPU with packed keys and values in a "
-                   "cache");
-    return {};
-  }
-  for (Value operand : {op.getKey(), op.getValue()})
-    if (!operand.getDefiningOp<CacheReadOp>()) {
-      op.emitOpError("is lowered for a GPU with keys and values that are both "
-                     "in caches, or neither");
-      return {};
-    }
-  return op;
+  if (op.getCumulativeKey())
+    return op.emitOpError("is not lowered for a GPU with packed keys and "
+                          "values in a cache");
+  auto key = op.getKey().getDefiningOp<CacheReadOp>(),
+       value = op.getValue().getDefiningOp<CacheReadOp>();
+  if (!key || !value)
+    return op.emitOpError("is lowered for a GPU with keys and values that are "
+                          "both in caches, or neither");
+  Type ofKeys = key.getCacheType().getElementType(),
+       ofValues = value.getCacheType().getElementType();
+  if (ofKeys != ofValues)
+    return op.emitOpError("is lowered for a GPU with caches of one element "
+                          "type only, got keys of ")
+           << ofKeys << " and values of " << ofValues;
+  return success();
 }
 
 /// Blocks of keys never leave a page, nor wrap around a ring.
@@ -99,15 +101,7 @@ static LogicalResult check(CacheReadOp read) {
   for (OpOperand &use : read->getUses()) {
     if (isa<tensor::DimOp>(use.getOwner()))
       continue;
-    AttentionOp op = checkUse(read, use);
-    if (!op)
-      return failure();
-    Type stored = getElementTypeOrSelf(read.getCache());
-    if (stored != op.getElementType())
-      return op.emitOpError("is lowered for a GPU with caches of the query's "
-                            "element type only, got a query of ")
-             << op.getElementType() << " with a cache of " << stored;
-    if (failed(checkRows(read)))
+    if (failed(checkUse(read, use)) || failed(checkRows(read)))
       return failure();
   }
   return success();

@@ -233,3 +233,68 @@ func.func @columns(%y: !rows, %out: memref<32x48xf32>) {
   }
   return
 }
+
+// -----
+
+!rows = memref<?x40xi8>
+!block = memref<?x40xi8, strided<[40, 1], offset: ?>>
+!scales = memref<?xf32, strided<[1], offset: ?>>
+
+// What is stored is of another type: 8 bytes become 16, which are stored at once, or
+// elements do one by one where rows are not aligned to 8. Scales are found ahead, too.
+// CHECK-LABEL: func.func @converted
+// CHECK-SAME: %[[Y:[^,]*]]: memref<?x40xi8>, %[[SCALES:[^,]*]]: memref<?xf32>
+// CHECK: memref.alloca() : memref<4x64x56xf16, #gpu.address_space<workgroup>>
+// CHECK: scf.for %[[I:.*]] = %c0 to %[[N:.*]] step %c64
+// CHECK: gpu.barrier
+// CHECK: %[[NEXT:.*]] = arith.addi %[[I]], %c192
+// CHECK: %[[SOURCE:.*]] = memref.subview %[[Y]][%[[NEXT]], 0]
+// CHECK: %[[OF_ROWS:.*]] = memref.subview %[[SCALES]][%[[NEXT]]]
+// CHECK: scf.for %[[ROW:.*]] = %{{.*}} to %c64
+// CHECK: %[[SCALE:.*]] = scf.if
+// CHECK: memref.load %[[OF_ROWS]][%[[ROW]]]
+// CHECK: scf.if
+// CHECK-COUNT-2: vector.load %[[SOURCE]]{{.*}} {alignment = 8 : i64} : {{.*}}, vector<8xi8>
+// CHECK: arith.sitofp %{{.*}} : i8 to f32
+// CHECK: arith.mulf %{{.*}}, %[[SCALE]] : f32
+// CHECK: arith.truncf %{{.*}} : f32 to f16
+// CHECK: vector.store %{{.*}} {alignment = 16 : i64} : {{.*}}, vector<8xf16>
+// CHECK: vector.store %cst
+// CHECK: } else {
+// CHECK: memref.load %[[SOURCE]]
+// CHECK: arith.mulf %{{.*}}, %[[SCALE]] : f32
+// CHECK: memref.store
+// CHECK-NOT: nvgpu.device_async_copy
+// CHECK: %[[READ:.*]] = vector.transfer_read %{{.*}} {in_bounds = [true, true]} : {{.*}}, vector<64x48xf16>
+// CHECK-NOT: vector.transfer_read
+// CHECK: vector.contract {{.*}} %[[READ]],
+func.func @converted(%y: !rows, %scales: memref<?xf32>, %out: memref<32x48xf32>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %i0 = arith.constant 0 : i8
+  %f0 = arith.constant 0.0 : f32
+  %zero = arith.constant dense<0.0> : vector<32x48xf32>
+  %a = arith.constant dense<1.0> : vector<32x64xf16>
+  gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
+             threads(%tx, %ty, %tz) in (%sx = %c64, %sy = %c1, %sz = %c1) {
+    %s = scf.for %i = %c0 to %n step %c64 iter_args(%r = %zero) -> (vector<32x48xf32>) {
+      %count = affine.min affine_map<(d0)[s0] -> (s0 - d0, 64)>(%i)[%n]
+      %block = memref.subview %y[%i, 0] [%count, 40] [1, 1] : !rows to !block
+      %of_rows = memref.subview %scales[%i] [%count] [1] : memref<?xf32> to !scales
+      %k = vector.transfer_read %of_rows[%c0], %f0 : !scales, vector<64xf32>
+      %b = vector.transfer_read %block[%c0, %c0], %i0 : !block, vector<64x48xi8>
+      %numbers = arith.sitofp %b : vector<64x48xi8> to vector<64x48xf32>
+      %column = vector.shape_cast %k : vector<64xf32> to vector<64x1xf32>
+      %all = vector.broadcast %column : vector<64x1xf32> to vector<64x48xf32>
+      %products = arith.mulf %numbers, %all : vector<64x48xf32>
+      %v = arith.truncf %products : vector<64x48xf32> to vector<64x48xf16>
+      %t = vector.contract {indexing_maps = [affine_map<(q, d, j) -> (q, j)>, affine_map<(q, d, j) -> (j, d)>, affine_map<(q, d, j) -> (q, d)>], iterator_types = ["parallel", "parallel", "reduction"]}
+          %a, %v, %r : vector<32x64xf16>, vector<64x48xf16> into vector<32x48xf32>
+      scf.yield %t : vector<32x48xf32>
+    }
+    vector.transfer_write %s, %out[%c0, %c0] {in_bounds = [true, true]} : vector<32x48xf32>, memref<32x48xf32>
+    gpu.terminator
+  }
+  return
+}

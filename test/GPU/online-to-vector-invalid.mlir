@@ -39,24 +39,3 @@ func.func @dropout(%q: tensor<64x16xf32>, %k: tensor<16x16xf32>, %o: tensor<64x1
   }
   return %r : tensor<64x16xf32>
 }
-
-// -----
-
-// Matrix units multiply numbers of one type.
-func.func @key_type(%q: tensor<16x64xf32>, %k: tensor<16x64xf16>, %o: tensor<16x64xf32>,
-                    %m: tensor<16xf32>, %n: index, %e: i1) -> tensor<16x64xf32> {
-  %c0 = arith.constant 0 : index
-  %r = scf.forall (%i) in (%n) shared_outs(%all = %o) -> tensor<16x64xf32> {
-    // expected-error @below {{is lowered for a GPU with keys of the type of queries only, 'f32', got 'f16'}}
-    %t:3 = attn.online_attention layout<mma>
-        ins(%q, %k, %k : tensor<16x64xf32>, tensor<16x64xf16>, tensor<16x64xf16>)
-        outs(%o, %m, %m : tensor<16x64xf32>, tensor<16xf32>, tensor<16xf32>)
-        at(%c0, %c0, %c0, %c0) queries(%n) exact(%e)
-        -> tensor<16x64xf32>, tensor<16xf32>, tensor<16xf32>
-    scf.forall.in_parallel {
-      tensor.parallel_insert_slice %t#0 into %all[0, 0] [16, 64] [1, 1]
-          : tensor<16x64xf32> into tensor<16x64xf32>
-    }
-  }
-  return %r : tensor<16x64xf32>
-}

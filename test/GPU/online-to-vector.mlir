@@ -88,6 +88,54 @@ func.func @block(%q: !rows, %k: !rows, %v: !rows, %out: tensor<?x64xf32>,
   return %r : tensor<?x64xf32>
 }
 
+// Rows of i8 are factors of the query's type, each multiplied by its scale; key by
+// key, too.
+// CHECK-LABEL: func.func @integers
+// CHECK: %[[SCALES:.*]] = vector.transfer_read %{{.*}} {in_bounds = [true]} : tensor<32xf32>, vector<32xf32>
+// CHECK: %[[ROWS:.*]] = vector.transfer_read %{{.*}} {in_bounds = [true, false]} : tensor<32x40xi8>, vector<32x48xi8>
+// CHECK: %[[NUMBERS:.*]] = arith.sitofp %[[ROWS]] : vector<32x48xi8> to vector<32x48xf32>
+// CHECK: %[[COLUMN:.*]] = vector.shape_cast %[[SCALES]] : vector<32xf32> to vector<32x1xf32>
+// CHECK: %[[ALL:.*]] = vector.broadcast %[[COLUMN]] : vector<32x1xf32> to vector<32x48xf32>
+// CHECK: %[[PRODUCTS:.*]] = arith.mulf %[[NUMBERS]], %[[ALL]]
+// CHECK: %[[KEYS:.*]] = arith.truncf %[[PRODUCTS]] : vector<32x48xf32> to vector<32x48xf16>
+// CHECK: vector.contract {{.*}} %{{.*}}, %[[KEYS]], %{{.*}} into vector<16x32xf32>
+// CHECK: scf.for %[[J:.*]] = %c0 to %c32
+// CHECK: %[[SCALE:.*]] = tensor.extract %{{.*}}[%[[J]]] : tensor<32xf32>
+// CHECK: vector.transfer_read %{{.*}}[%[[J]], %c0]{{.*}} : tensor<32x40xi8>, vector<1x48xi8>
+// CHECK: arith.sitofp
+// CHECK: vector.broadcast %[[SCALE]] : f32 to vector<1x48xf32>
+// CHECK: arith.truncf %{{.*}} : vector<1x48xf32> to vector<1x48xf16>
+// CHECK: arith.extf %{{.*}} : vector<1x48xf16> to vector<1x48xf32>
+func.func @integers(%q: tensor<16x40xf16>, %k: tensor<32x40xi8>, %ks: tensor<32xf32>,
+                    %v: tensor<32x40xi8>, %vs: tensor<32xf32>, %out: tensor<16x40xf32>,
+                    %m: index, %exact: i1) -> tensor<16x40xf32> {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %f0 = arith.constant 0.0 : f32
+  %h0 = arith.constant 0.0 : f16
+  %r = scf.forall (%i) in (%m) shared_outs(%o = %out) -> (tensor<16x40xf32>) {
+    %qp = tensor.pad %q low[0, 0] high[0, 0] {
+    ^bb0(%a: index, %b: index):
+      tensor.yield %h0 : f16
+    } : tensor<16x40xf16> to tensor<16x40xf16>
+    %e0 = tensor.empty() : tensor<16x40xf32>
+    %e1 = tensor.empty() : tensor<16xf32>
+    %s0 = linalg.fill ins(%f0 : f32) outs(%e0 : tensor<16x40xf32>) -> tensor<16x40xf32>
+    %s1 = linalg.fill ins(%f0 : f32) outs(%e1 : tensor<16xf32>) -> tensor<16xf32>
+    %t:3 = attn.online_attention layout<mma>
+        ins(%qp, %k, %v : tensor<16x40xf16>, tensor<32x40xi8>, tensor<32x40xi8>)
+        scales(%ks, %vs : tensor<32xf32>, tensor<32xf32>)
+        outs(%s0, %s1, %s1 : tensor<16x40xf32>, tensor<16xf32>, tensor<16xf32>)
+        at(%c0, %c0, %c0, %c0) queries(%c16) exact(%exact)
+        -> tensor<16x40xf32>, tensor<16xf32>, tensor<16xf32>
+    %ins = tensor.insert_slice %t#0 into %o[0, 0] [16, 40] [1, 1] : tensor<16x40xf32> into tensor<16x40xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %ins into %o[0, 0] [16, 40] [1, 1] : tensor<16x40xf32> into tensor<16x40xf32>
+    }
+  }
+  return %r : tensor<16x40xf32>
+}
+
 // Loads whose indices are positions, keys or neither are reads of a rectangle, a
 // row or a column of the tensor. Where the region may be undefined, threads share
 // the positions, and guard what they load.

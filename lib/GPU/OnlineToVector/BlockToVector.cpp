@@ -9,6 +9,7 @@
 #include "dialect/AttnOps.h"
 #include "dialect/Shared/IndexBuilder.h"
 #include "lib/GPU/OnlineToVector/RegionToVector.h"
+#include "lib/GPU/StoredRows.h"
 #include "lib/Math/MathBuilder.h"
 #include "lib/Online/VisibleRange.h"
 #include "lib/Regions/RegionEvaluation.h"
@@ -177,8 +178,8 @@ private:
   FailureOr<Value> emitScores(const BlockFacts &facts) {
     AffineExpr q, j, d;
     bindDims(b.getContext(), q, j, d);
-    Value scores = contract(query, read(op.getKey()), real(0.0, {rows, keys}),
-                            {{q, d}, {j, d}, {q, j}});
+    Value scores = contract(query, read(op.getKey(), op.getKeyScales()),
+                            real(0.0, {rows, keys}), {{q, d}, {j, d}, {q, j}});
     if (op.getScale() && !fusedScale)
       scores = b.mul(scores, broadcastTo(b, op.getScale(), {rows, keys}));
     Value isShort =
@@ -283,13 +284,13 @@ private:
       AffineExpr q, d, j;
       bindDims(b.getContext(), q, d, j);
       // Matrix units multiply numbers of one type.
-      Type element = getElementTypeOrSelf(op.getValue());
+      Type element = getElementTypeOrSelf(query);
       Value factor = weights;
       if (!element.isF32())
         factor = arith::TruncFOp::create(b, vectorOf({rows, keys}, element),
                                          weights);
-      return contract(factor, read(op.getValue()), rescaled,
-                      {{q, j}, {j, d}, {q, d}});
+      return contract(factor, read(op.getValue(), op.getValueScales()),
+                      rescaled, {{q, j}, {j, d}, {q, d}});
     };
     if (matchPattern(op.getExact(), m_Zero()))
       return product();
@@ -309,7 +310,7 @@ private:
     Value marked = b.select(b.isEqual(scores, -b.kInfinity),
                             b.real(weights, -1.0), weights);
     // Rounded as for the product.
-    Type element = getElementTypeOrSelf(op.getValue());
+    Type element = getElementTypeOrSelf(query);
     if (!element.isF32())
       marked =
           arith::TruncFOp::create(b, vectorOf({rows, keys}, element), marked);
@@ -326,15 +327,15 @@ private:
     Value weight = vector::TransferReadOp::create(
         b, vectorOf({rows}, element), memory, ValueRange{zero, key},
         realScalar(element, 0.0), columns, std::array{true});
-    int64_t stored =
-        cast<RankedTensorType>(op.getValue().getType()).getDimSize(1);
-    int64_t size = type.getDimSize(1);
-    Value value = vector::TransferReadOp::create(
-        b, vectorOf({1, size}, element), op.getValue(), ValueRange{key, zero},
-        realScalar(element, 0.0), std::array{true, stored == size});
+    Value scale;
+    if (op.getValueScales())
+      scale = tensor::ExtractOp::create(b, op.getValueScales(), key);
+    Value value = emitStoredRows(b, readRows(op.getValue(), key, 1, true),
+                                 scale, element);
     if (!element.isF32()) {
       weight = arith::ExtFOp::create(b, vectorOf({rows}, f32), weight);
-      value = arith::ExtFOp::create(b, vectorOf({1, size}, f32), value);
+      value = arith::ExtFOp::create(b, vectorOf({1, type.getDimSize(1)}, f32),
+                                    value);
     }
     weight = broadcastTo(b, weight, type.getShape());
     value = broadcastTo(b, value, type.getShape());
@@ -347,16 +348,29 @@ private:
   // Vectors
   //===--------------------------------------------------------------------===//
 
-  /// The rows of a block, with 0 after the last, and after the last element of
-  /// each.
-  Value read(Value matrix) {
-    auto type = cast<RankedTensorType>(matrix.getType());
+  /// The rows of a block as factors for the query or for weights, with 0 after
+  /// the last, and after the last element of each.
+  Value read(Value matrix, Value scales) {
     Value zero = arith::ConstantIndexOp::create(b, 0);
+    bool isWhole = cast<ShapedType>(matrix.getType()).getDimSize(0) == keys;
+    if (scales)
+      scales = vector::TransferReadOp::create(
+          b, vectorOf({keys}, f32), scales, ValueRange{zero},
+          realScalar(f32, 0.0), std::array{isWhole});
+    return emitStoredRows(b, readRows(matrix, zero, keys, isWhole), scales,
+                          getElementTypeOrSelf(query));
+  }
+
+  /// `count` rows of a matrix from `first` on as they are stored.
+  Value readRows(Value matrix, Value first, int64_t count, bool areThere) {
+    auto type = cast<RankedTensorType>(matrix.getType());
     int64_t size = padHeadSize(type.getDimSize(1));
+    Value padding =
+        arith::ConstantOp::create(b, b.getZeroAttr(type.getElementType()));
     return vector::TransferReadOp::create(
-        b, vectorOf({keys, size}, type.getElementType()), matrix,
-        ValueRange{zero, zero}, realScalar(type.getElementType(), 0.0),
-        std::array{type.getDimSize(0) == keys, type.getDimSize(1) == size});
+        b, vectorOf({count, size}, type.getElementType()), matrix,
+        ValueRange{first, arith::ConstantIndexOp::create(b, 0)}, padding,
+        std::array{areThere, type.getDimSize(1) == size});
   }
 
   Value contract(Value lhs, Value rhs, Value sums,

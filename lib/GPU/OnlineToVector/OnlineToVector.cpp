@@ -270,11 +270,6 @@ private:
              << "layout<" << stringifyOnlineLayout(op.getLayout()) << ">";
     if (op.hasDropout())
       return op.emitOpError("is not lowered for a GPU with dropout");
-    Type type = getElementTypeOrSelf(op.getQueryMutable().get());
-    if (Type element = getElementTypeOrSelf(op.getKey()); element != type)
-      return op.emitOpError("is lowered for a GPU with keys of the type of "
-                            "queries only, ")
-             << type << ", got " << element;
     std::optional<int64_t> bound = getKnownMost(op.getKey(), 0);
     if (!bound)
       return op.emitOpError("expected a constant bound of the number of keys: "

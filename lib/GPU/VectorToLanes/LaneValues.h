@@ -16,7 +16,12 @@
 
 namespace mlir::attn {
 
-inline bool isVector(Value value) { return isa<VectorType>(value.getType()); }
+/// Whether a value is a vector of the workgroup. One of fewer elements than a
+/// warp has rows is of one thread, which keeps it.
+inline bool isVector(Value value) {
+  auto type = dyn_cast<VectorType>(value.getType());
+  return type && (type.getRank() != 1 || type.getDimSize(0) >= kRowsOfWarp);
+}
 
 inline bool hasVectors(Operation *op) {
   return llvm::any_of(op->getOperands(), isVector) ||

@@ -7,6 +7,7 @@
 
 #include "dialect/Shared/IndexBuilder.h"
 #include "lib/GPU/Passes.h"
+#include "lib/GPU/StoredRows.h"
 #include "lib/GPU/WorkgroupCopies/TileCopy.h"
 #include "lib/Memory/LaterIteration.h"
 
@@ -63,7 +64,7 @@ public:
       return failure();
     for (vector::TransferReadOp read : reads)
       buffers.push_back(
-          allocateTiles(threads, numStages, read.getVectorType()));
+          allocateTiles(threads, numStages, StoredRows(read).getType()));
     Value group = emitPrologue();
     replaceLoop(group);
     group = loop.getRegionIterArgs().drop_back().back();
@@ -72,7 +73,8 @@ public:
     emitIteration(group, stage);
     for (auto [read, buffer] : llvm::zip_equal(reads, buffers)) {
       b.setInsertionPoint(read);
-      readTile(read, emitTileView(b, buffer, stage, read.getVectorType()));
+      readTile(read,
+               emitTileView(b, buffer, stage, StoredRows(read).getType()));
     }
     return success();
   }
@@ -85,7 +87,7 @@ private:
     constexpr int64_t kBytes = 48 << 10, kMostBytes = 96 << 10, kMost = 4;
     int64_t bytes = 0;
     for (vector::TransferReadOp read : reads)
-      bytes += getTileBytes(1, read.getVectorType());
+      bytes += getTileBytes(1, StoredRows(read).getType());
     return std::clamp<int64_t>(kBytes / bytes, 2 * bytes <= kMostBytes ? 2 : 1,
                                kMost);
   }
@@ -95,7 +97,9 @@ private:
   bool areFoundAhead() {
     LaterIteration first(b, loop, loop.getLowerBound());
     return llvm::all_of(reads, [&](vector::TransferReadOp read) {
-      return first.get(read.getBase()) && emitCondition(read, first);
+      Value scales = StoredRows(read).scales;
+      return first.get(read.getBase()) && (!scales || first.get(scales)) &&
+             emitCondition(read, first);
     });
   }
 
@@ -122,15 +126,19 @@ private:
     b.when(b.isLess(iv, loop.getUpperBound()), [&] {
       LaterIteration iteration(b, loop, iv);
       // Copies may share what they need.
-      SmallVector<std::pair<Value, Value>> sources;
-      for (vector::TransferReadOp read : reads)
-        sources.push_back(
-            {iteration.get(read.getBase()), emitCondition(read, iteration)});
+      SmallVector<std::pair<TileSource, Value>> sources;
+      for (vector::TransferReadOp read : reads) {
+        Value scales = StoredRows(read).scales;
+        sources.push_back({{iteration.get(read.getBase()),
+                            scales ? iteration.get(scales) : Value()},
+                           emitCondition(read, iteration)});
+      }
       for (auto [read, buffer, source] :
            llvm::zip_equal(reads, buffers, sources))
         b.when(source.second, [&] {
-          emitTileCopy(b, threads, source.first,
-                       emitTileView(b, buffer, stage, read.getVectorType()));
+          emitTileCopy(
+              b, threads, source.first,
+              emitTileView(b, buffer, stage, StoredRows(read).getType()));
         });
     });
     return nvgpu::DeviceAsyncCreateGroupOp::create(
@@ -202,13 +210,18 @@ static LogicalResult stageLoop(scf::ForOp loop,
 
 namespace {
 
-/// Whether each use of a read is as the factor `number` of a product.
+/// Whether each use of the rows that are read is as the factor `number` of a
+/// product.
 bool isFactor(vector::TransferReadOp read, unsigned number) {
-  return !read->use_empty() &&
-         llvm::all_of(read->getUses(), [&](OpOperand &use) {
-           return isa<vector::ContractionOp>(use.getOwner()) &&
-                  use.getOperandNumber() == number;
-         });
+  Value rows = StoredRows(read).rows;
+  return !rows.use_empty() && llvm::all_of(rows.getUses(), [&](OpOperand &use) {
+    return isa<vector::ContractionOp>(use.getOwner()) &&
+           use.getOperandNumber() == number;
+  });
+}
+
+bool isCopiedType(Type type) {
+  return type.isF16() || type.isBF16() || type.isF32();
 }
 
 /// Whether a read is of rows in global memory that can be copied.
@@ -220,8 +233,7 @@ bool isCopied(vector::TransferReadOp read) {
          !gpu::GPUDialect::hasWorkgroupMemoryAddressSpace(memory) &&
          llvm::all_of(type.getShape(),
                       [](int64_t size) { return size % 16 == 0; }) &&
-         (type.getElementType().isF16() || type.getElementType().isBF16() ||
-          type.getElementType().isF32()) &&
+         isCopiedType(StoredRows(read).getType().getElementType()) &&
          llvm::all_of(
              read.getIndices(),
              [](Value index) { return matchPattern(index, m_Zero()); }) &&
@@ -273,14 +285,15 @@ private:
   Value copy(vector::TransferReadOp read) {
     OpBuilder builder(read);
     ImplicitLocOpBuilder b(read.getLoc(), builder);
-    VectorType type = read.getVectorType();
+    StoredRows rows(read);
+    VectorType type = rows.getType();
     Value buffer = allocateTiles(threads, /*stages=*/1, type);
     Value tile =
         emitTileView(b, buffer, arith::ConstantIndexOp::create(b, 0), type);
     // What the buffer held before may still be read.
     if (read->getParentOp() != threads.launch.getOperation())
       gpu::BarrierOp::create(b);
-    emitTileCopy(b, threads, read.getBase(), tile);
+    emitTileCopy(b, threads, {read.getBase(), rows.scales}, tile);
     Value group = nvgpu::DeviceAsyncCreateGroupOp::create(
         b, nvgpu::DeviceAsyncTokenType::get(b.getContext()), ValueRange());
     nvgpu::DeviceAsyncWaitOp::create(b, group, b.getI32IntegerAttr(0));

@@ -7,6 +7,8 @@
 
 #include "lib/GPU/WorkgroupCopies/TileCopy.h"
 #include "dialect/Shared/IndexBuilder.h"
+#include "lib/GPU/StoredRows.h"
+#include "lib/Online/StoredElements.h"
 
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 
@@ -61,12 +63,14 @@ namespace {
 class CopyEmitter {
 public:
   CopyEmitter(ImplicitLocOpBuilder &builder, WorkgroupThreads threads,
-              Value source, Value tile)
+              TileSource from, Value tile)
       : b(builder.getLoc(), builder), thread(threads.launch.getThreadIds().x),
-        numThreads(threads.number), source(source), tile(tile),
-        type(cast<MemRefType>(tile.getType())),
-        elementBytes(getElementBytes(type)),
-        chunkSize(kChunkBytes / elementBytes),
+        numThreads(threads.number), source(from.rows), scales(from.scales),
+        tile(tile), type(cast<MemRefType>(tile.getType())),
+        storedType(getElementTypeOrSelf(source)),
+        isConverted(storedType != type.getElementType()),
+        elementBytes(getElementBytes(cast<MemRefType>(source.getType()))),
+        chunkSize(kChunkBytes / getElementBytes(type)),
         chunks(type.getDimSize(1) / chunkSize),
         numRows(b.createOrFold<memref::DimOp>(source, 0)),
         numColumns(cast<MemRefType>(source.getType()).getDimSize(1)) {}
@@ -85,11 +89,15 @@ public:
     b.loop(firstRow, type.getDimSize(0), numThreads / neighbours,
            [&](Value row) {
              Value exists = b.isLess(row, numRows);
+             scale = emitScale(row, exists);
              auto branch =
                  scf::IfOp::create(b, isAligned, /*withElseRegion=*/true);
              OpBuilder::InsertionGuard guard(b);
              b.setInsertionPointToStart(branch.thenBlock());
-             emitAsynchronous(row, exists, place, neighbours);
+             if (isConverted)
+               emitConverted(row, exists, place, neighbours);
+             else
+               emitAsynchronous(row, exists, place, neighbours);
              b.setInsertionPointToStart(branch.elseBlock());
              emitPlain(row, exists, place, width);
            });
@@ -98,13 +106,18 @@ public:
 private:
   /// Whether each row begins at a multiple of 16 bytes, because the pointer,
   /// the stride and the offset are such multiples. Only the last one depends on
-  /// the tile, so that the pointer takes no registers beside the address.
+  /// the tile, so that the pointer takes no registers beside the address. Of
+  /// rows of another type, the same of the bytes that become 16, which have to
+  /// be there all or none.
   Value emitIsAligned() {
+    if (isConverted && numColumns % chunkSize != 0)
+      return b.boolean(false);
     auto parts = memref::ExtractStridedMetadataOp::create(b, source);
     Value pointer = memref::ExtractAlignedPointerAsIndexOp::create(b, source);
     Value stride = b.mul(parts.getStrides()[0], elementBytes);
-    return b.bitAnd(emitIsMultiple(b.bitOr(pointer, stride), kChunkBytes),
-                    emitIsMultiple(parts.getOffset(), chunkSize));
+    return b.bitAnd(
+        emitIsMultiple(b.bitOr(pointer, stride), chunkSize * elementBytes),
+        emitIsMultiple(parts.getOffset(), chunkSize));
   }
 
   /// Of a power of two.
@@ -127,6 +140,52 @@ private:
     }
   }
 
+  /// What elements of a row are multiplied by; null if they are floats.
+  Value emitScale(Value row, Value exists) {
+    if (!scales)
+      return {};
+    return b.choose(
+        exists,
+        [&]() -> Value { return memref::LoadOp::create(b, scales, row); },
+        [&] { return b.zero(b.getF32Type()); });
+  }
+
+  /// A stored element as one of the tile.
+  Value convert(Value element) {
+    if (!isConverted)
+      return element;
+    return emitElement(b, b.getLoc(), element, scale, type.getElementType());
+  }
+
+  void emitConverted(Value row, Value exists, Value place, int64_t neighbours) {
+    auto stored = VectorType::get(chunkSize, storedType),
+         copied = VectorType::get(chunkSize, type.getElementType());
+    Value first = b.mul(place, chunkSize);
+    for (int64_t chunk = 0; chunk < chunks; chunk += neighbours) {
+      Value column = b.add(first, chunk * chunkSize);
+      Value isThere = exists;
+      if (!isWhole())
+        isThere = b.bitAnd(exists, b.isLess(column, numColumns));
+      auto store = [&](Value elements) {
+        vector::StoreOp::create(b, elements, tile, ValueRange{row, column},
+                                /*nontemporal=*/false,
+                                llvm::MaybeAlign(kChunkBytes));
+      };
+      auto branch = scf::IfOp::create(b, isThere, /*withElseRegion=*/true);
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(branch.thenBlock());
+      Value loaded = vector::LoadOp::create(
+          b, stored, source, ValueRange{row, column},
+          /*nontemporal=*/false, llvm::MaybeAlign(chunkSize * elementBytes));
+      SmallVector<Value> numbers;
+      for (int64_t i = 0; i < chunkSize; ++i)
+        numbers.push_back(convert(vector::ExtractOp::create(b, loaded, i)));
+      store(vector::FromElementsOp::create(b, copied, numbers));
+      b.setInsertionPointToStart(branch.elseBlock());
+      store(arith::ConstantOp::create(b, b.getZeroAttr(copied)));
+    }
+  }
+
   /// How many elements of a row there are from `column` on, up to a chunk.
   Value countInChunk(Value column) {
     if (isWhole())
@@ -145,7 +204,8 @@ private:
       Value element = b.choose(
           isThere,
           [&]() -> Value {
-            return memref::LoadOp::create(b, source, ValueRange{row, column});
+            return convert(
+                memref::LoadOp::create(b, source, ValueRange{row, column}));
           },
           [&] { return b.zero(type.getElementType()); });
       memref::StoreOp::create(b, element, tile, ValueRange{row, column});
@@ -158,28 +218,31 @@ private:
   IndexBuilder b;
   Value thread;
   int64_t numThreads;
-  Value source, tile;
+  Value source, scales, tile;
   MemRefType type; ///< Of the tile.
-  int64_t elementBytes;
-  int64_t chunkSize; ///< Elements.
-  int64_t chunks;    ///< Of a row.
-  Value numRows;     ///< Of the source.
+  Type storedType; ///< Of the source's elements.
+  bool isConverted;
+  int64_t elementBytes; ///< Of the source.
+  int64_t chunkSize;    ///< Elements.
+  int64_t chunks;       ///< Of a row.
+  Value numRows;        ///< Of the source.
+  Value scale;          ///< Of the row that is being copied, or null.
   int64_t numColumns;
 };
 
 } // namespace
 
 void attn::emitTileCopy(ImplicitLocOpBuilder &b, WorkgroupThreads threads,
-                        Value source, Value tile) {
+                        TileSource source, Value tile) {
   CopyEmitter(b, threads, source, tile).emit();
 }
 
 void attn::readTile(vector::TransferReadOp read, Value tile) {
-  OpBuilder b(read);
-  Value zero = arith::ConstantIndexOp::create(b, read.getLoc(), 0);
-  auto own = vector::TransferReadOp::create(
-      b, read.getLoc(), read.getVectorType(), tile, ValueRange{zero, zero},
-      read.getPadding(), std::array{true, true});
-  read.replaceAllUsesWith(own.getResult());
-  read.erase();
+  OpBuilder builder(read);
+  IndexBuilder b(read.getLoc(), builder);
+  StoredRows rows(read);
+  VectorType type = rows.getType();
+  rows.replaceWith(vector::TransferReadOp::create(
+      b, type, tile, ValueRange{b.index(0), b.index(0)},
+      b.zero(type.getElementType()), std::array{true, true}));
 }

@@ -34,14 +34,21 @@ int64_t getTileBytes(int64_t stages, VectorType tile);
 Value emitTileView(ImplicitLocOpBuilder &builder, Value buffer, Value stage,
                    VectorType tile);
 
-/// Starts to copy the rows that `source` has, of a known number of elements, to
-/// `tile`, with 0 after them and after the last one, by all threads of a
-/// workgroup. Rows that are not aligned to 16 bytes are copied
-/// at once; others arrive with the group that is created next.
-void emitTileCopy(ImplicitLocOpBuilder &builder, WorkgroupThreads threads,
-                  Value source, Value tile);
+/// Where rows are copied from.
+struct TileSource {
+  Value rows;   ///< A matrix, whose rows are of a known number of elements.
+  Value scales; ///< What elements of i8 are multiplied by, row by row, or null.
+};
 
-/// Makes a read of as many rows and columns as there are one of `tile`.
+/// Starts to copy the rows that `source` has to `tile`, with 0 after them and
+/// after the last element of each, by all threads of a workgroup. Rows of
+/// another type, and those that are not aligned to 16 bytes, are copied at
+/// once; others arrive with the group that is created next.
+void emitTileCopy(ImplicitLocOpBuilder &builder, WorkgroupThreads threads,
+                  TileSource source, Value tile);
+
+/// Makes the rows of a read, which are as many as there are, with as many
+/// columns, those of `tile`.
 void readTile(vector::TransferReadOp read, Value tile);
 
 } // namespace mlir::attn
