@@ -27,8 +27,13 @@ static LogicalResult check(AttentionOp op) {
   if (op.getElementType().isF64())
     return op.emitOpError(
         "is lowered for a GPU in f32, f16 and bf16 only, got f64");
-  if (op.hasDropout())
-    return op.emitOpError("is not lowered for a GPU with dropout");
+  // Weights in f16 are multiplied by at most 2^15.
+  double kept =
+      op.hasDropout() ? 1 - op.getDropoutRate()->convertToDouble() : 1.0;
+  if (op.getElementType().isF16() && kept < 0x1p-15)
+    return op.emitOpError("is lowered for a GPU in f16 with dropout of a rate "
+                          "of at most 1 - 2^-15 only, got ")
+           << op.getDropoutRateAttr();
   bool hasSinkPerRow =
       op.getSink() &&
       cast<RankedTensorType>(op.getSink().getType()).getRank() == 2;

@@ -25,6 +25,7 @@
 #include "dialect/Plan/Target.h"
 #include "dialect/Shared/IndexBuilder.h"
 #include "dialect/Shared/KnownSizes.h"
+#include "dialect/Shared/Philox.h"
 #include "lib/Online/CachedRows.h"
 #include "lib/Online/KeptValues.h"
 #include "lib/Online/Passes.h"
@@ -73,6 +74,9 @@ emitRows(OpBuilder &builder, OnlineAttentionOp op, int64_t block) {
   int64_t unit = op.getLayout() == OnlineLayout::Pairs
                      ? OnlineAttentionOp::kKeysPerPack
                      : 1;
+  // Four keys have the random words of one counter, which lanes compute once.
+  if (op.getLayout() == OnlineLayout::Mma && op.hasDropout())
+    unit = kWordsOfCounter;
   if (hasGaps && canTrimBlocks(op) && llvm::isPowerOf2_64(uint64_t(block)))
     unit = std::max(unit, block);
   if (unit > 1)

@@ -33,9 +33,11 @@ func.func @lowered(%q: !rows, %c: !cache, %t: tensor<1x2xi32>, %l: tensor<1xi32>
 !rows = tensor<1x2x20x16xf16>
 func.func @dropout(%q: !rows, %seed: i64, %call: i32) -> !rows {
   %init = tensor.empty() : !rows
-  // expected-error @+1 {{'attn.attention' op is not lowered for a GPU with dropout}}
-  %r = attn.attention ins(%q, %q, %q : !rows, !rows, !rows) outs(%init : !rows)
+  %a = attn.attention ins(%q, %q, %q : !rows, !rows, !rows) outs(%init : !rows)
       dropout(0.5, %seed, %call)
+  // expected-error @+1 {{'attn.attention' op is lowered for a GPU in f16 with dropout of a rate of at most 1 - 2^-15 only, got 9.999900e-01 : f64}}
+  %r = attn.attention ins(%a, %q, %q : !rows, !rows, !rows) outs(%init : !rows)
+      dropout(0.99999, %seed, %call)
   return %r : !rows
 }
 

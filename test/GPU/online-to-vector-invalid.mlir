@@ -17,25 +17,3 @@ func.func @lanes(%q: tensor<64x16xf32>, %k: tensor<16x64xf32>, %o: tensor<64x16x
   }
   return %r : tensor<64x16xf32>
 }
-
-// -----
-
-func.func @dropout(%q: tensor<64x16xf32>, %k: tensor<16x16xf32>, %o: tensor<64x16xf32>,
-                 %m: tensor<64xf32>, %n: index, %e: i1, %seed: i64,
-                 %call: i32) -> tensor<64x16xf32> {
-  %c0 = arith.constant 0 : index
-  %r = scf.forall (%i) in (%n) shared_outs(%all = %o) -> tensor<64x16xf32> {
-    // expected-error @below {{is not lowered for a GPU with dropout}}
-    %t:3 = attn.online_attention layout<mma>
-        ins(%q, %k, %k : tensor<64x16xf32>, tensor<16x16xf32>, tensor<16x16xf32>)
-        outs(%o, %m, %m : tensor<64x16xf32>, tensor<64xf32>, tensor<64xf32>)
-        at(%c0, %c0, %c0, %c0) queries(%n) exact(%e)
-        dropout(0.1, %seed, %call, %c0)
-        -> tensor<64x16xf32>, tensor<64xf32>, tensor<64xf32>
-    scf.forall.in_parallel {
-      tensor.parallel_insert_slice %t#0 into %all[0, 0] [64, 16] [1, 1]
-          : tensor<64x16xf32> into tensor<64x16xf32>
-    }
-  }
-  return %r : tensor<64x16xf32>
-}

@@ -136,6 +136,49 @@ func.func @integers(%q: tensor<16x40xf16>, %k: tensor<32x40xi8>, %ks: tensor<32x
   return %r : tensor<16x40xf32>
 }
 
+// Words of dropout: those that the position alone decides are a column, those of
+// the key a row. The product is of the weights that are kept.
+// CHECK-LABEL: func.func @dropout
+// CHECK-SAME: %[[SEED:[^:]*]]: i64, %[[CALL:[^:]*]]: i32
+// CHECK-DAG: %[[KEPT:.*]] = arith.constant dense<2.0{{0*e[+]00}}> : vector<16x32xf32>
+// CHECK: %[[P:.*]] = math.exp2 %{{.*}} : vector<16x32xf32>
+// CHECK: arith.divui %{{.*}} : vector<1x32xindex>
+// CHECK: arith.mului_extended %{{.*}} : vector<1x32xi32>
+// CHECK: arith.mului_extended %{{.*}} : vector<16x1xi32>
+// CHECK-COUNT-15: arith.mului_extended %{{.*}} : vector<16x32xi32>
+// CHECK-NOT: arith.mului_extended
+// CHECK: %[[KEEP:.*]] = arith.cmpi uge, %{{.*}} : vector<16x32xi64>
+// CHECK: %[[SCALED:.*]] = arith.mulf %[[P]], %[[KEPT]]
+// CHECK: %[[W:.*]] = arith.select %[[KEEP]], %[[SCALED]], %{{.*}}
+// CHECK: vector.contract {{.*}} %[[W]], %{{.*}} into vector<16x16xf32>
+func.func @dropout(%seed: i64, %call: i32, %q: tensor<16x16xf32>, %k: tensor<32x16xf32>,
+                   %out: tensor<16x16xf32>, %m: index, %line: index) -> tensor<16x16xf32> {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %no = arith.constant false
+  %f0 = arith.constant 0.0 : f32
+  %r = scf.forall (%i) in (%m) shared_outs(%o = %out) -> (tensor<16x16xf32>) {
+    %qp = tensor.pad %q low[0, 0] high[0, 0] {
+    ^bb0(%a: index, %b: index):
+      tensor.yield %f0 : f32
+    } : tensor<16x16xf32> to tensor<16x16xf32>
+    %e0 = tensor.empty() : tensor<16x16xf32>
+    %e1 = tensor.empty() : tensor<16xf32>
+    %s0 = linalg.fill ins(%f0 : f32) outs(%e0 : tensor<16x16xf32>) -> tensor<16x16xf32>
+    %s1 = linalg.fill ins(%f0 : f32) outs(%e1 : tensor<16xf32>) -> tensor<16xf32>
+    %t:3 = attn.online_attention layout<mma>
+        ins(%qp, %k, %k : tensor<16x16xf32>, tensor<32x16xf32>, tensor<32x16xf32>)
+        outs(%s0, %s1, %s1 : tensor<16x16xf32>, tensor<16xf32>, tensor<16xf32>)
+        at(%c0, %c0, %i, %i) queries(%c16) exact(%no) dropout(0.5, %seed, %call, %line)
+        -> tensor<16x16xf32>, tensor<16xf32>, tensor<16xf32>
+    %ins = tensor.insert_slice %t#0 into %o[0, 0] [16, 16] [1, 1] : tensor<16x16xf32> into tensor<16x16xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %ins into %o[0, 0] [16, 16] [1, 1] : tensor<16x16xf32> into tensor<16x16xf32>
+    }
+  }
+  return %r : tensor<16x16xf32>
+}
+
 // Loads whose indices are positions, keys or neither are reads of a rectangle, a
 // row or a column of the tensor. Where the region may be undefined, threads share
 // the positions, and guard what they load.

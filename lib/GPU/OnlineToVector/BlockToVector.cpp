@@ -8,6 +8,7 @@
 #include "lib/GPU/OnlineToVector/BlockToVector.h"
 #include "dialect/AttnOps.h"
 #include "dialect/Shared/IndexBuilder.h"
+#include "lib/GPU/OnlineToVector/DropoutToVector.h"
 #include "lib/GPU/OnlineToVector/RegionToVector.h"
 #include "lib/GPU/StoredRows.h"
 #include "lib/Math/MathBuilder.h"
@@ -122,7 +123,10 @@ private:
     Value sum = vector::MultiDimReductionOp::create(
         b, weights, b.mul(state[2], factor), {false, true},
         vector::CombiningKind::ADD);
-    return SmallVector<Value>{emitAccumulator(*scores, weights, factor), next,
+    FailureOr<Value> kept = emitDropout(b, op, weights);
+    if (failed(kept))
+      return failure();
+    return SmallVector<Value>{emitAccumulator(*scores, *kept, factor), next,
                               sum};
   }
 

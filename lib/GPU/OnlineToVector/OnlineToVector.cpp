@@ -268,8 +268,6 @@ private:
     if (op.getLayout() != OnlineLayout::Mma)
       return op.emitOpError("is lowered for a GPU in layout<mma> only, got ")
              << "layout<" << stringifyOnlineLayout(op.getLayout()) << ">";
-    if (op.hasDropout())
-      return op.emitOpError("is not lowered for a GPU with dropout");
     std::optional<int64_t> bound = getKnownMost(op.getKey(), 0);
     if (!bound)
       return op.emitOpError("expected a constant bound of the number of keys: "

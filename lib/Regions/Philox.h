@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef ATTN_REFERENCE_PHILOX_H
-#define ATTN_REFERENCE_PHILOX_H
+#ifndef ATTN_REGIONS_PHILOX_H
+#define ATTN_REGIONS_PHILOX_H
 
 #include "mlir/IR/Builders.h"
 
@@ -30,4 +30,4 @@ Value buildIsKept(OpBuilder &builder, Location loc, double rate,
 
 } // namespace mlir::attn
 
-#endif // ATTN_REFERENCE_PHILOX_H
+#endif // ATTN_REGIONS_PHILOX_H
