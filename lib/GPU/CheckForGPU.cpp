@@ -53,6 +53,15 @@ static LogicalResult check(MergeOp op) {
   return success();
 }
 
+static LogicalResult check(RopeOp op) {
+  if (op->getNumResults() == 0)
+    return op.emitOpError("is lowered for a GPU on tensors only, got memrefs");
+  if (op.getInputType().getElementType().isF64())
+    return op.emitOpError(
+        "is lowered for a GPU in f32, f16 and bf16 only, got f64");
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Caches
 //===----------------------------------------------------------------------===//
@@ -102,6 +111,18 @@ static LogicalResult checkRows(CacheReadOp read) {
   return error << rows;
 }
 
+static LogicalResult check(CacheAppendOp op) {
+  if (op->getNumResults() == 0)
+    return op.emitOpError("is lowered for a GPU on tensors only, got memrefs");
+  if (op.getCacheType().getElementType().isF64() ||
+      getElementTypeOrSelf(op.getRows()).isF64())
+    return op.emitOpError(
+        "is lowered for a GPU in f32, f16, bf16 and i8 only, got f64");
+  if (op.getSequences())
+    return op.emitOpError("is not lowered for a GPU with packed rows");
+  return success();
+}
+
 static LogicalResult check(CacheReadOp read) {
   for (OpOperand &use : read->getUses()) {
     if (isa<tensor::DimOp>(use.getOwner()))
@@ -144,6 +165,10 @@ static LogicalResult checkOfDialect(Operation *op) {
     return check(merge);
   if (auto read = dyn_cast<CacheReadOp>(op))
     return check(read);
+  if (auto append = dyn_cast<CacheAppendOp>(op))
+    return check(append);
+  if (auto rope = dyn_cast<RopeOp>(op))
+    return check(rope);
   if (isa<ProjectionOp>(op)) // The first that a layer has become.
     return op->emitOpError("is not lowered for a GPU, and neither is an "
                            "'attn.multi_head_attention', which has some");

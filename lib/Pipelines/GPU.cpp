@@ -27,6 +27,7 @@ static void addWorkgroupStage(OpPassManager &pm) {
   pm.addPass(attn::createFillEmptyAttention());
   pm.addPass(attn::createCheckForGPU());
   pm.addPass(attn::createOwnDestinations());
+  pm.addPass(attn::createRowsToElements());
   pm.addPass(attn::createSpecializeQueries({/*workgroups=*/true}));
   pm.addPass(attn::createPlanKernels({/*workgroups=*/true}));
   pm.addPass(attn::createFoldGroups());
@@ -62,7 +63,7 @@ static void addLaneStage(OpPassManager &pm) {
 }
 
 void attn::buildGPUPipeline(OpPassManager &pm) {
-  addTensorStage(pm);
+  addTensorStage(pm, /*onGPU=*/true);
   addWorkgroupStage(pm);
   addLaneStage(pm);
   addNVVMStage(pm);

@@ -29,6 +29,7 @@
 
 #include "dialect/AttnOps.h"
 #include "dialect/Shared/IndexBuilder.h"
+#include "lib/Kernel/ParallelElements.h"
 #include "lib/Online/OnlineTensors.h"
 #include "lib/Online/VisibleRange.h"
 #include "lib/Plan/Plan.h"
@@ -171,25 +172,11 @@ private:
   // Merge
   //===--------------------------------------------------------------------===//
 
-  /// A parallel loop over the elements of `init`, each of which `element` emits
-  /// of its indices.
+  /// The elements of `init`, each of which `element` emits of its indices.
   Value emitElements(Value init,
                      Value (DecodingSplitter::*element)(ArrayRef<Value>)) {
-    auto loop = scf::ForallOp::create(b, b.sizes(init), ValueRange{init},
-                                      /*mapping=*/std::nullopt);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
-    SmallVector<Value> ivs(loop.getInductionVars());
-    Value value = (this->*element)(ivs);
-    SmallVector<OpFoldResult> at = getAsOpFoldResult(ivs),
-                              ones = b.ones(at.size());
-    Value all = loop.getRegionIterArgs().front();
-    SmallVector<Value> zeros(at.size(), b.index(0));
-    Value slice =
-        tensor::InsertOp::create(b, value, b.slice(all, at, ones), zeros);
-    b.setInsertionPointToEnd(loop.getTerminator().getBody());
-    b.insertInParallel(slice, all, at, ones);
-    return loop.getResult(0);
+    return attn::emitElements(
+        b, init, [&](ArrayRef<Value> ivs) { return (this->*element)(ivs); });
   }
 
   Value emitOutput(ArrayRef<Value> ivs) {

@@ -150,6 +150,38 @@ func.func @norm(%q: !rows) -> !rows {
 
 // -----
 
+!rows = tensor<1x2x20x16xf64>
+!table = tensor<64x8xf64>
+func.func @rope(%q: !rows, %t: !table) -> !rows {
+  %init = tensor.empty() : !rows
+  // expected-error @+1 {{'attn.rope' op is lowered for a GPU in f32, f16 and bf16 only, got f64}}
+  %r = attn.rope half_split ins(%q, %t, %t : !rows, !table, !table) outs(%init : !rows)
+  return %r : !rows
+}
+
+// -----
+
+!cache = tensor<4x2x64x16xf32>
+func.func @append(%r: tensor<1x2x9x16xf32>, %c: !cache, %l: tensor<4xi32>,
+                  %s: tensor<5xi32>) -> !cache {
+  // expected-error @+1 {{'attn.cache_append' op is not lowered for a GPU with packed rows}}
+  %a = attn.cache_append ins(%r : tensor<1x2x9x16xf32>) outs(%c : !cache)
+      lengths(%l : tensor<4xi32>) sequences(%s : tensor<5xi32>)
+  return %a : !cache
+}
+
+// -----
+
+!cache = tensor<4x2x64x16xf64>
+func.func @append(%r: tensor<4x2x9x16xf64>, %c: !cache, %l: tensor<4xi32>) -> !cache {
+  // expected-error @+1 {{'attn.cache_append' op is lowered for a GPU in f32, f16, bf16 and i8 only, got f64}}
+  %a = attn.cache_append ins(%r : tensor<4x2x9x16xf64>) outs(%c : !cache)
+      lengths(%l : tensor<4xi32>)
+  return %a : !cache
+}
+
+// -----
+
 // The first of what a layer is made of.
 func.func @projection(%x: tensor<1x4x8xf32>, %w: tensor<8x16xf32>) -> tensor<1x1x4x16xf32> {
   %init = tensor.empty() : tensor<1x1x4x16xf32>

@@ -8,9 +8,9 @@
 #include "lib/GPU/OnlineToVector/BlockToVector.h"
 #include "dialect/AttnOps.h"
 #include "dialect/Shared/IndexBuilder.h"
+#include "lib/GPU/ConvertedRows.h"
 #include "lib/GPU/OnlineToVector/DropoutToVector.h"
 #include "lib/GPU/OnlineToVector/RegionToVector.h"
-#include "lib/GPU/StoredRows.h"
 #include "lib/Math/MathBuilder.h"
 #include "lib/Online/VisibleRange.h"
 #include "lib/Regions/RegionEvaluation.h"
@@ -334,8 +334,8 @@ private:
     Value scale;
     if (op.getValueScales())
       scale = tensor::ExtractOp::create(b, op.getValueScales(), key);
-    Value value = emitStoredRows(b, readRows(op.getValue(), key, 1, true),
-                                 scale, element);
+    Value value = emitConvertedRows(b, readRows(op.getValue(), key, 1, true),
+                                    scale, element);
     if (!element.isF32()) {
       weight = arith::ExtFOp::create(b, vectorOf({rows}, f32), weight);
       value = arith::ExtFOp::create(b, vectorOf({1, type.getDimSize(1)}, f32),
@@ -361,8 +361,8 @@ private:
       scales = vector::TransferReadOp::create(
           b, vectorOf({keys}, f32), scales, ValueRange{zero},
           realScalar(f32, 0.0), std::array{isWhole});
-    return emitStoredRows(b, readRows(matrix, zero, keys, isWhole), scales,
-                          getElementTypeOrSelf(query));
+    return emitConvertedRows(b, readRows(matrix, zero, keys, isWhole), scales,
+                             getElementTypeOrSelf(query));
   }
 
   /// `count` rows of a matrix from `first` on as they are stored.

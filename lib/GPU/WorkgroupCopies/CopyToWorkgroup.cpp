@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/Shared/IndexBuilder.h"
+#include "lib/GPU/ConvertedRows.h"
 #include "lib/GPU/Passes.h"
-#include "lib/GPU/StoredRows.h"
 #include "lib/GPU/WorkgroupCopies/TileCopy.h"
 #include "lib/Memory/LaterIteration.h"
 
@@ -64,7 +64,7 @@ public:
       return failure();
     for (vector::TransferReadOp read : reads)
       buffers.push_back(
-          allocateTiles(threads, numStages, StoredRows(read).getType()));
+          allocateTiles(threads, numStages, ConvertedRows(read).getType()));
     Value group = emitPrologue();
     replaceLoop(group);
     group = loop.getRegionIterArgs().drop_back().back();
@@ -74,7 +74,7 @@ public:
     for (auto [read, buffer] : llvm::zip_equal(reads, buffers)) {
       b.setInsertionPoint(read);
       readTile(read,
-               emitTileView(b, buffer, stage, StoredRows(read).getType()));
+               emitTileView(b, buffer, stage, ConvertedRows(read).getType()));
     }
     return success();
   }
@@ -87,7 +87,7 @@ private:
     constexpr int64_t kBytes = 48 << 10, kMostBytes = 96 << 10, kMost = 4;
     int64_t bytes = 0;
     for (vector::TransferReadOp read : reads)
-      bytes += getTileBytes(1, StoredRows(read).getType());
+      bytes += getTileBytes(1, ConvertedRows(read).getType());
     return std::clamp<int64_t>(kBytes / bytes, 2 * bytes <= kMostBytes ? 2 : 1,
                                kMost);
   }
@@ -97,7 +97,7 @@ private:
   bool areFoundAhead() {
     LaterIteration first(b, loop, loop.getLowerBound());
     return llvm::all_of(reads, [&](vector::TransferReadOp read) {
-      Value scales = StoredRows(read).scales;
+      Value scales = ConvertedRows(read).scales;
       return first.get(read.getBase()) && (!scales || first.get(scales)) &&
              emitCondition(read, first);
     });
@@ -128,7 +128,7 @@ private:
       // Copies may share what they need.
       SmallVector<std::pair<TileSource, Value>> sources;
       for (vector::TransferReadOp read : reads) {
-        Value scales = StoredRows(read).scales;
+        Value scales = ConvertedRows(read).scales;
         sources.push_back({{iteration.get(read.getBase()),
                             scales ? iteration.get(scales) : Value()},
                            emitCondition(read, iteration)});
@@ -138,7 +138,7 @@ private:
         b.when(source.second, [&] {
           emitTileCopy(
               b, threads, source.first,
-              emitTileView(b, buffer, stage, StoredRows(read).getType()));
+              emitTileView(b, buffer, stage, ConvertedRows(read).getType()));
         });
     });
     return nvgpu::DeviceAsyncCreateGroupOp::create(
@@ -213,7 +213,7 @@ namespace {
 /// Whether each use of the rows that are read is as the factor `number` of a
 /// product.
 bool isFactor(vector::TransferReadOp read, unsigned number) {
-  Value rows = StoredRows(read).rows;
+  Value rows = ConvertedRows(read).rows;
   return !rows.use_empty() && llvm::all_of(rows.getUses(), [&](OpOperand &use) {
     return isa<vector::ContractionOp>(use.getOwner()) &&
            use.getOperandNumber() == number;
@@ -233,7 +233,7 @@ bool isCopied(vector::TransferReadOp read) {
          !gpu::GPUDialect::hasWorkgroupMemoryAddressSpace(memory) &&
          llvm::all_of(type.getShape(),
                       [](int64_t size) { return size % 16 == 0; }) &&
-         isCopiedType(StoredRows(read).getType().getElementType()) &&
+         isCopiedType(ConvertedRows(read).getType().getElementType()) &&
          llvm::all_of(
              read.getIndices(),
              [](Value index) { return matchPattern(index, m_Zero()); }) &&
@@ -285,7 +285,7 @@ private:
   Value copy(vector::TransferReadOp read) {
     OpBuilder builder(read);
     ImplicitLocOpBuilder b(read.getLoc(), builder);
-    StoredRows rows(read);
+    ConvertedRows rows(read);
     VectorType type = rows.getType();
     Value buffer = allocateTiles(threads, /*stages=*/1, type);
     Value tile =

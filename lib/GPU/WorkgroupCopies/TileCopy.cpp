@@ -7,7 +7,7 @@
 
 #include "lib/GPU/WorkgroupCopies/TileCopy.h"
 #include "dialect/Shared/IndexBuilder.h"
-#include "lib/GPU/StoredRows.h"
+#include "lib/GPU/ConvertedRows.h"
 #include "lib/Online/StoredElements.h"
 
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
@@ -240,7 +240,7 @@ void attn::emitTileCopy(ImplicitLocOpBuilder &b, WorkgroupThreads threads,
 void attn::readTile(vector::TransferReadOp read, Value tile) {
   OpBuilder builder(read);
   IndexBuilder b(read.getLoc(), builder);
-  StoredRows rows(read);
+  ConvertedRows rows(read);
   VectorType type = rows.getType();
   rows.replaceWith(vector::TransferReadOp::create(
       b, type, tile, ValueRange{b.index(0), b.index(0)},

@@ -1,11 +1,11 @@
-//===- StoredRows.cpp - Rows that are stored in another type --------------===//
+//===- ConvertedRows.cpp - Rows that are stored in another type -----------===//
 //
 // Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/GPU/StoredRows.h"
+#include "lib/GPU/ConvertedRows.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -35,8 +35,8 @@ static Value findScales(Value factor) {
   return read ? read.getBase() : Value();
 }
 
-Value attn::emitStoredRows(ImplicitLocOpBuilder &b, Value elements,
-                           Value scales, Type type) {
+Value attn::emitConvertedRows(ImplicitLocOpBuilder &b, Value elements,
+                              Value scales, Type type) {
   auto shape = cast<VectorType>(elements.getType()).getShape();
   if (scales) {
     auto f32 = VectorType::get(shape, b.getF32Type());
@@ -54,7 +54,7 @@ Value attn::emitStoredRows(ImplicitLocOpBuilder &b, Value elements,
   return elements;
 }
 
-StoredRows::StoredRows(vector::TransferReadOp read)
+ConvertedRows::ConvertedRows(vector::TransferReadOp read)
     : read(read), rows(read.getResult()) {
   while (rows.hasOneUse()) {
     Operation *user = *rows.user_begin();
@@ -69,7 +69,7 @@ StoredRows::StoredRows(vector::TransferReadOp read)
   }
 }
 
-void StoredRows::replaceWith(Value other) {
+void ConvertedRows::replaceWith(Value other) {
   rows.replaceAllUsesWith(other);
   SmallVector<Operation *> open = {rows.getDefiningOp()};
   while (!open.empty()) {
