@@ -261,15 +261,32 @@ def CopyToWorkgroup : Pass<"attn-copy-to-workgroup"> {
     of longer ones, or 48 KB have; else two if 96 KB have room for them. An iteration
     has one barrier. Other copies are waited for at once.
 
-    A copy is an `nvgpu.device_async_copy` of 16 bytes, with 0 for rows and ends of
-    rows that are not there, if a check at run time finds that each row begins at a multiple of 16
-    bytes, else a loop over elements.
+    Copies are of 16 bytes, with 0 for rows and ends of rows that are not there, if a
+    check at run time, before the loop, finds that each row begins at a multiple of 16
+    bytes, else a loop copies elements. Where all rows of a tile are there, a thread
+    starts its copies one behind another, as `nvvm.cp.async`, else in a loop, as
+    `nvgpu.device_async_copy`.
+
+    A loop with the attribute `attn.rare` copies nothing ahead: its tiles are copied
+    when they are read.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
+    "::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect",
     "::mlir::memref::MemRefDialect", "::mlir::nvgpu::NVGPUDialect",
     "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"
   ];
+}
+
+def BoundRegisters : Pass<"attn-bound-registers", "::mlir::ModuleOp"> {
+  let summary = "Say how many workgroups a multiprocessor is to have at once";
+  let description = [{
+    Kernels whose loops carry few values need few registers, and several workgroups
+    hide each other's waits: `nvvm.minctasm` of a kernel is how many have room for
+    their workgroup memory in that of sm_80, and for 168 registers of each thread.
+    Kernels that carry more may take all registers.
+  }];
+  let dependentDialects = ["::mlir::NVVM::NVVMDialect"];
 }
 
 def DistributeToLanes : Pass<"attn-distribute-to-lanes"> {

@@ -34,12 +34,33 @@ int64_t getTileBytes(int64_t stages, VectorType tile);
 Value emitTileView(ImplicitLocOpBuilder &builder, Value buffer, Value stage,
                    VectorType tile);
 
+/// Bytes of one copy.
+inline constexpr int64_t kChunkBytes = 16;
+
+/// Whether each row of `memory`, and of views of it that begin with a row, is
+/// aligned to so many bytes, because the pointer, the offset and the strides
+/// are. A power of 2.
+Value emitIsAligned(ImplicitLocOpBuilder &builder, Value memory,
+                    int64_t alignment = kChunkBytes);
+
 /// Starts to copy the rows that `source` has, of a known number of elements, to
 /// `tile`, with 0 after them and after the last one, by all threads of a
-/// workgroup. Rows that are not aligned to 16 bytes are copied
-/// at once; others arrive with the group that is created next.
+/// workgroup. Rows that are not `isAligned` to 16 bytes are copied at once;
+/// others arrive with the group that is created next.
 void emitTileCopy(ImplicitLocOpBuilder &builder, WorkgroupThreads threads,
-                  Value source, Value tile);
+                  Value source, Value tile, Value isAligned);
+
+/// Whether `source` has all rows of `tile`, and threads have equally many, so
+/// that `emitWholeTileCopy` can copy them.
+Value emitIsWholeTile(ImplicitLocOpBuilder &builder, WorkgroupThreads threads,
+                      Value source, Value tile);
+
+/// Starts to copy a whole tile of aligned rows. The address, in bytes, is that
+/// of what this thread copies first.
+void emitWholeTileCopy(ImplicitLocOpBuilder &builder, WorkgroupThreads threads,
+                       Value source, Value tile, Value firstAddress);
+Value emitFirstAddress(ImplicitLocOpBuilder &builder, WorkgroupThreads threads,
+                       Value source, Value tile);
 
 /// Makes a read of as many rows and columns as there are one of `tile`.
 void readTile(vector::TransferReadOp read, Value tile);
