@@ -41,7 +41,8 @@ struct AttnInlinerInterface : DialectInlinerInterface {
 };
 } // namespace
 
-/// The target belongs on a module, and a plan on what is planned.
+/// The target belongs on a module, a plan on what is planned, and an order of
+/// rows on a sharding.
 LogicalResult AttnDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attribute) {
   if (attribute.getName() == TargetAttr::kModuleAttr) {
@@ -58,6 +59,12 @@ LogicalResult AttnDialect::verifyOperationAttribute(Operation *op,
       return op->emitError("expected 'attn.plan' on attention or a projection");
     if (!isa<PlanAttr>(attribute.getValue()))
       return op->emitError("expected '#attn.plan<...>' as 'attn.plan', got ")
+             << attribute.getValue();
+  } else if (attribute.getName() == kZigzagName) {
+    if (op->getName().getStringRef() != "shard.sharding")
+      return op->emitError("expected 'attn.zigzag' on shard.sharding");
+    if (!isa<UnitAttr>(attribute.getValue()))
+      return op->emitError("expected 'attn.zigzag' without a value, got ")
              << attribute.getValue();
   }
   return success();

@@ -129,6 +129,11 @@ RULES = {
     + HOST
     + COMPILER
     + ["lib/", "runtime/", "examples/", "test/", "tools/"],
+    # A tool's own code, on a driver without a GPU.
+    "test/GPUBench": STD
+    + MLIR
+    + HOST
+    + ["runtime/", "test/", "tools/", "gtest/", "gmock/"],
     # Programs of a user's.
     "test/Package": STD + HOST,
     "examples": STD + HOST,

@@ -157,6 +157,7 @@ COLUMNS["serve"] = COLUMNS["decode"]
 # What other kernels a kernel is compared with.
 COMPARED = {
     "vs_P1c": "of P1c",
+    "vs_dense": "of dense heads",
     "vs_f32": "of f32",
     "vs_1_thread": "of 1 thread",
     "vs_forward": "of forward",

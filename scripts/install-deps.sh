@@ -45,6 +45,8 @@ packages=(
   # Tests with packages of PyPI, and the wheel.
   python3-dev
   python3-venv
+  # Bundles for machines with GPUs.
+  xz-utils
 )
 
 fail() {

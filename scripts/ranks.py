@@ -4,7 +4,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # ===----------------------------------------------------------------------===#
-"""Prints the table of docs/sharding.md.
+"""Prints the table of docs/sharding.md, or of it the rows that arguments name.
 
 Each variant runs in turns in one process of two threads and on two ranks of one
 thread each, ROUNDS times, and the least time of each counts.
@@ -12,6 +12,7 @@ thread each, ROUNDS times, and the least time of each counts.
 
 import json
 import os
+import struct
 import subprocess
 import sys
 import tempfile
@@ -21,11 +22,30 @@ ROOT = Path(__file__).resolve().parent.parent
 RUN = ROOT / "build/release/bin/attn-run"
 ROUNDS = 3
 ROWS = 8192
+HEADS = 8
+# What is captured, its clauses, and how it is split.
 VARIANTS = {
     "none masked": ("", "", "sequence"),
     "ALiBi": (", %slopes: tensor<8xf32>", "score alibi(%slopes : tensor<8xf32>)", "sequence"),
     "causal window of 512": ("", "mask causal, sliding_window(511, 0)", "sequence"),
+    "causal, 8 documents": (
+        ", %of: tensor<1x?xi32>",
+        "mask causal, document(%of, %of : tensor<1x?xi32>, tensor<1x?xi32>)",
+        "sequence",
+    ),
     "causal": ("", "mask causal", "sequence"),
+    "causal, 2 key/value heads": ("", "mask causal", "sequence"),
+    "causal, ALiBi": (
+        ", %slopes: tensor<8xf32>",
+        "score alibi(%slopes : tensor<8xf32>) mask causal",
+        "sequence",
+    ),
+    "causal, sinks": (", %sink: tensor<8xf32>", "sink(%sink : tensor<8xf32>) mask causal", "sequence"),
+    "causal, captured bias": (
+        ", %bias: tensor<?x?xf32>",
+        "score bias(%bias : tensor<?x?xf32>) mask causal",
+        "sequence",
+    ),
     "causal, by heads": ("", "mask causal", "heads"),
     "one query, 32768 keys": ("", "", "keys"),
 }
@@ -35,9 +55,9 @@ ENVIRONMENT = os.environ | {
 }
 
 
-def write_text(split, captures, clauses):
+def write_text(split, captures, clauses, key_heads):
     query = "tensor<1x8x1x64xf32>" if split == "keys" else "tensor<1x8x?x64xf32>"
-    key = "tensor<1x8x?x64xf32>"
+    key = f"tensor<1x{key_heads}x?x64xf32>"
     sizes = "%n" if split != "keys" else ""
     return f"""
 func.func @attention(%query: {query}, %key: {key}, %value: {key}{captures}) -> {query} {{
@@ -51,30 +71,56 @@ func.func @attention(%query: {query}, %key: {key}, %value: {key}{captures}) -> {
 """
 
 
-def measure(folder, launcher, text, options, decodes):
+def get_arguments(folder, variant, captures, key_heads):
+    """What --arg says of a variant."""
+    if variant.startswith("one query"):
+        return ["-", f"1x{key_heads}x32768x64"]
+    arguments = [f"1x{HEADS}x{ROWS}x64", f"1x{key_heads}x{ROWS}x64"]
+    if "%of" in captures:
+        documents = folder / "documents.npy"
+        header = f"{{'descr': '<i4', 'fortran_order': False, 'shape': (1, {ROWS}), }}"
+        header = header.ljust(117) + "\n"  # 128 bytes with what comes before.
+        numbers = struct.pack(f"<{ROWS}i", *(8 * row // ROWS for row in range(ROWS)))
+        documents.write_bytes(
+            b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + numbers
+        )
+        arguments += ["-", str(documents)]
+    elif "%bias" in captures:
+        arguments += ["-", f"{ROWS}x{ROWS}"]
+    return arguments
+
+
+def measure(folder, launcher, text, options, arguments):
     report = folder / "report.json"
-    shape = "1x8x32768x64" if decodes else f"1x8x{ROWS}x64"
     command = [*launcher, RUN, text, *options, "--random=1", f"--json={report}"]
-    command += ["--arg", "-" if decodes else shape, "--arg", shape]
+    for argument in arguments:
+        command += ["--arg", argument]
+    decodes = arguments[0] == "-"
     command += [f"--cache-dir={folder / 'cache'}", f"--repeat={50 if decodes else 2}"]
     subprocess.run(command, check=True, env=ENVIRONMENT, stdout=subprocess.DEVNULL)
     return json.loads(report.read_text(encoding="utf-8"))["run"]["minMs"]
 
 
 def main():
+    asked = sys.argv[1:] or list(VARIANTS)
+    for variant in asked:
+        if variant not in VARIANTS:
+            sys.exit(f"expected one of {', '.join(map(repr, VARIANTS))}, got '{variant}'")
     print("| variant | one process (ms) | two ranks (ms) | ratio |\n|---|---|---|---|")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for variant, (captures, clauses, split) in VARIANTS.items():
+        for variant in asked:
+            captures, clauses, split = VARIANTS[variant]
+            key_heads = 2 if "key/value heads" in variant else HEADS
             text = folder / "attention.mlir"
-            text.write_text(write_text(split, captures, clauses), encoding="utf-8")
-            decodes = split == "keys"
+            text.write_text(write_text(split, captures, clauses, key_heads), encoding="utf-8")
+            arguments = get_arguments(folder, variant, captures, key_heads)
             ranks = ["mpirun", "--bind-to", "none", "--oversubscribe", "-n", "2"]
             times = ([], [])
             for _ in range(ROUNDS):
-                times[0].append(measure(folder, [], text, ["--threads=2"], decodes))
+                times[0].append(measure(folder, [], text, ["--threads=2"], arguments))
                 options = ["--mpi", f"--split={split}"]
-                times[1].append(measure(folder, ranks, text, options, decodes))
+                times[1].append(measure(folder, ranks, text, options, arguments))
             alone, together = min(times[0]), min(times[1])
             print(
                 f"| {variant} | {alone:.1f} | {together:.1f} | {together / alone:.2f} |",

@@ -1,4 +1,4 @@
-//===- MemoryOps.cpp - Kept packs and prefetches --------------------------===//
+//===- MemoryOps.cpp - Kept packs, dense rows and prefetches --------------===//
 //
 // Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -53,6 +53,53 @@ void KeptPacksOp::getEffects(
         &effects) {
   effects.emplace_back(MemoryEffects::Read::get(), KeptResource::get());
   effects.emplace_back(MemoryEffects::Write::get(), KeptResource::get());
+}
+
+//===----------------------------------------------------------------------===//
+// attn.dense_rows
+//===----------------------------------------------------------------------===//
+
+LogicalResult DenseRowsOp::verify() {
+  if (getSources().empty() || getSources().size() != getRows().size())
+    return emitOpError() << "expected as many results as sources, at least 1, "
+                            "got "
+                         << getRows().size() << " and " << getSources().size();
+  ArrayRef<int64_t> first;
+  for (auto [number, pair] :
+       llvm::enumerate(llvm::zip_equal(getSources(), getRows()))) {
+    auto source = cast<ShapedType>(std::get<0>(pair).getType());
+    auto rows = cast<ShapedType>(std::get<1>(pair).getType());
+    if (!source.hasRank() || source.getRank() < 2 ||
+        source.isDynamicDim(source.getRank() - 1))
+      return emitOpError() << "source " << number
+                           << ": expected rows of a static size, got "
+                           << source;
+    if (isa<TensorType>(source) != isa<TensorType>(rows) || !rows.hasRank() ||
+        source.getShape() != rows.getShape() ||
+        source.getElementType() != rows.getElementType())
+      return emitOpError() << "result " << number
+                           << ": expected the shape and the elements of "
+                           << source << ", got " << rows;
+    ArrayRef<int64_t> numbers = source.getShape().drop_back();
+    if (number == 0)
+      first = numbers;
+    if (failed(verifyCompatibleShape(first, numbers)))
+      return emitOpError() << "source " << number
+                           << ": expected as many rows as of source 0, got "
+                           << source << " and " << getSources()[0].getType();
+  }
+  return success();
+}
+
+void DenseRowsOp::getEffects(
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
+        &effects) {
+  for (OpOperand &source : getSourcesMutable())
+    if (isa<BaseMemRefType>(source.get().getType()))
+      effects.emplace_back(MemoryEffects::Read::get(), &source);
+  for (OpResult rows : getOperation()->getResults())
+    if (isa<BaseMemRefType>(rows.getType()))
+      effects.emplace_back(MemoryEffects::Allocate::get(), rows);
 }
 
 //===----------------------------------------------------------------------===//

@@ -60,6 +60,34 @@ def Attn_KeptPacksOp : Attn_Op<"kept_packs", [
   let hasVerifier = 1;
 }
 
+def Attn_DenseRowsOp : Attn_Op<"dense_rows", [
+    AttrSizedOperandSegments,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "the same rows, side by side in memory";
+  let description = [{
+    Gives its sources; or copies of them all, if rows of one, which are its last
+    dimension, do not follow one another in memory, and `when`, if given, is true.
+    Tiles that each read all rows of a head find rows that are a power of two or a
+    page apart in few sets of the cache, and few entries of the table of pages; a copy
+    that all threads make once costs less. How far apart rows are is known when the
+    kernel is called, and then the decision is made; rows that are known to be dense
+    stay where they are. All sources have as many rows.
+
+    ```mlir
+    %keys, %values = attn.dense_rows %key, %value when(%has_many_tiles)
+        : tensor<1x8x?x64xf32>, tensor<1x8x?x64xf32> to
+          tensor<1x8x?x64xf32>, tensor<1x8x?x64xf32>
+    ```
+  }];
+  let arguments = (ins Variadic<AnyShaped>:$sources, Optional<I1>:$when);
+  let results = (outs Variadic<AnyShaped>:$rows);
+  let assemblyFormat = [{
+    $sources (`when` `(` $when^ `)`)? attr-dict
+    `:` type($sources) `to` type($rows)
+  }];
+  let hasVerifier = 1;
+}
+
 def Attn_PrefetchOp : Attn_Op<"prefetch", [
     AttrSizedOperandSegments,
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {

@@ -37,7 +37,8 @@ LogicalResult TargetAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                  bool i8Dot, bool quantizeQueries,
                                  int64_t l1Bytes, int64_t l2Bytes,
                                  int64_t pageBytes, int64_t memoryNs,
-                                 int64_t memoryGbs) {
+                                 int64_t memoryGbs, int64_t gpuMultiprocessors,
+                                 int64_t gpuSharedBytes) {
   constexpr int64_t kMostBytes = int64_t(1) << 40;
   struct Parameter {
     StringRef name;
@@ -56,6 +57,10 @@ LogicalResult TargetAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                      checkRange(pageBytes, 4096, kMostBytes)},
            Parameter{"memory_ns", memoryNs, checkRange(memoryNs, 1, 10000)},
            Parameter{"memory_gbs", memoryGbs, checkRange(memoryGbs, 1, 10000)},
+           Parameter{"gpu_multiprocessors", gpuMultiprocessors,
+                     checkRange(gpuMultiprocessors, 1, 1 << 16)},
+           Parameter{"gpu_shared_bytes", gpuSharedBytes,
+                     checkRange(gpuSharedBytes, 1 << 10, 1 << 30)},
        })
     if (!parameter.expected.empty())
       return emitError() << parameter.name << ": expected "

@@ -19,8 +19,7 @@ def Attn_TargetAttr : AttrDef<Attn_Dialect, "Target"> {
   let mnemonic = "target";
   let summary = "the machine that kernels are compiled for";
   let description = [{
-    As `attn.target` of a module, says what lowerings to a CPU may know of the
-    machine: the runtime writes it, `attn-opt --attn-target` does, or a user. What
+    As `attn.target` of a module, says what lowerings may know of the machine: the runtime writes it, `attn-opt --attn-target` does, or a user. What
     is not written is that of the default, a machine with AVX2 and FMA: output of
     the tools does not depend on where they run.
 
@@ -43,6 +42,12 @@ def Attn_TargetAttr : AttrDef<Attn_Dialect, "Target"> {
     | `page_bytes` | size of a page of virtual memory |
     | `memory_ns`, `memory_gbs` | time from a prefetch to its line where the memory is busy, and the bytes that one core reads from it in a nanosecond: their product is what has to be under way |
 
+    | `gpu_multiprocessors` | multiprocessors of the GPU, each of which computes several workgroups at once |
+    | `gpu_shared_bytes` | workgroup memory of one of them |
+
+    The GPU of the default has as much workgroup memory as sm_86, the least of all, and
+    128 multiprocessors.
+
     DLTI's specifications have no entry for most of these, and none with a default.
   }];
   let parameters = (ins
@@ -55,7 +60,9 @@ def Attn_TargetAttr : AttrDef<Attn_Dialect, "Target"> {
     Attn_TargetNumber<"1 << 20">:$l2_bytes,
     Attn_TargetNumber<"4096">:$page_bytes,
     Attn_TargetNumber<"500">:$memory_ns,
-    Attn_TargetNumber<"32">:$memory_gbs);
+    Attn_TargetNumber<"32">:$memory_gbs,
+    Attn_TargetNumber<"128">:$gpu_multiprocessors,
+    Attn_TargetNumber<"100 << 10">:$gpu_shared_bytes);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{

@@ -45,9 +45,10 @@ LogicalResult RankBlockOp::verify() {
            << key << " and " << value;
   auto spans = cast<ShapedType>(getSpans().getType());
   if (!spans.hasRank() || spans.getRank() != 2 || !spans.hasStaticShape() ||
-      spans.getDimSize(1) != 4 || spans.getDimSize(0) < 1 ||
-      !spans.getElementType().isIndex())
-    return emitOpError("expected spans (size, 4) of index, got ") << spans;
+      spans.getDimSize(1) < 4 || spans.getDimSize(1) % 4 != 0 ||
+      spans.getDimSize(0) < 1 || !spans.getElementType().isIndex())
+    return emitOpError("expected spans (size, 4 * pieces) of index, got ")
+           << spans;
   return success();
 }
 

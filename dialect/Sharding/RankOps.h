@@ -21,6 +21,12 @@
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+namespace mlir::attn {
+/// Of a shard.sharding by rows: each rank `r` of the `n` along their axis has
+/// two pieces of them, one after the other, `r` and `2 n - 1 - r` of `2 n`.
+constexpr llvm::StringLiteral kZigzagName = "attn.zigzag";
+} // namespace mlir::attn
+
 #define GET_OP_CLASSES
 #include "dialect/Sharding/RankOps.h.inc"
 

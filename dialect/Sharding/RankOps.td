@@ -44,7 +44,10 @@ def Attn_RankBlockOp : Attn_Op<"rank_block", [
     size), so that step 0 gives rows of its own. Row `step` of `spans`,
     `(size, 4)`, says which: the first row of its own that this rank sends to rank
     `index + step`, their number, the first row that it needs, and their number,
-    which is `rows` too. Of no rows, nothing is sent.
+    which is `rows` too. Of no rows, nothing is sent. Where a rank has several
+    pieces of rows, it is `(size, 4 * pieces)`: four numbers for each, in whose
+    order the rows of a block lie, `rows` of them in all. In step 0, they have to
+    lie so already.
 
     All steps have to be asked for in order, in one call of a kernel. Each begins
     to fetch what the next one gives, which arrives while the caller computes. A

@@ -248,6 +248,72 @@ struct WithBlockRangeOpInterface
   }
 };
 
+/// Is its sources, or copies that no one else writes.
+struct DenseRowsOpInterface
+    : ReaderModel<DenseRowsOpInterface, DenseRowsOp, /*reads=*/true> {
+  AliasingValueList getAliasingValues(Operation *op, OpOperand &operand,
+                                      const AnalysisState &) const {
+    if (!isa<TensorType>(operand.get().getType()))
+      return {};
+    return {
+        {op->getResult(operand.getOperandNumber()), BufferRelation::Unknown}};
+  }
+  bool isWritable(Operation *, Value, const AnalysisState &) const {
+    return false;
+  }
+  FailureOr<BufferLikeType>
+  getBufferType(Operation *op, Value value, const BufferizationOptions &options,
+                const BufferizationState &state,
+                SmallVector<Value> &invocationStack) const {
+    auto source = bufferization::getBufferType(
+        op->getOperand(cast<OpResult>(value).getResultNumber()), options, state,
+        invocationStack);
+    if (failed(source))
+      return failure();
+    auto type = cast<MemRefType>(*source);
+    if (isDense(type))
+      return source;
+    SmallVector<int64_t> strides(type.getRank(), ShapedType::kDynamic);
+    strides.back() = type.getStridesAndOffset().first.back();
+    return cast<BufferLikeType>(MemRefType::get(
+        type.getShape(), type.getElementType(),
+        StridedLayoutAttr::get(op->getContext(), ShapedType::kDynamic, strides),
+        type.getMemorySpace()));
+  }
+  LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
+                          const BufferizationOptions &options,
+                          BufferizationState &state) const {
+    auto dense = cast<DenseRowsOp>(op);
+    if (isa<BaseMemRefType>(dense.getRows().front().getType()))
+      return success(); // Already on buffers.
+    SmallVector<Value> sources;
+    SmallVector<Type> types;
+    for (auto [source, rows] :
+         llvm::zip_equal(dense.getSources(), dense.getRows())) {
+      FailureOr<Value> buffer = getBuffer(rewriter, source, options, state);
+      FailureOr<BufferLikeType> type =
+          bufferization::getBufferType(rows, options, state);
+      if (failed(buffer) || failed(type))
+        return failure();
+      sources.push_back(*buffer);
+      types.push_back(*type);
+    }
+    if (llvm::equal(ValueRange(sources).getTypes(), types))
+      replaceOpWithBufferizedValues(rewriter, op, sources);
+    else
+      replaceOpWithNewBufferizedOp<DenseRowsOp>(rewriter, op, types, sources,
+                                                dense.getWhen());
+    return success();
+  }
+
+private:
+  static bool isDense(MemRefType type) {
+    SmallVector<int64_t> strides = type.getStridesAndOffset().first;
+    return strides.back() == 1 &&
+           strides[strides.size() - 2] == type.getShape().back();
+  }
+};
+
 /// Gives memory of the runtime, or a view of that of its operands.
 struct RankBlockOpInterface
     : BufferizableOpInterface::ExternalModel<RankBlockOpInterface,
@@ -356,6 +422,7 @@ void mlir::attn::registerBufferizableOpInterfaceExternalModels(
         *context);
     CacheAppendOp::attachInterface<DestinationOpInterface<CacheAppendOp>>(
         *context);
+    DenseRowsOp::attachInterface<DenseRowsOpInterface>(*context);
     DropoutOp::attachInterface<DestinationOpInterface<DropoutOp>>(*context);
     HeadNormOp::attachInterface<DestinationOpInterface<HeadNormOp>>(*context);
     KeptPacksOp::attachInterface<KeptPacksOpInterface>(*context);

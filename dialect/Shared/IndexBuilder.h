@@ -14,15 +14,16 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace mlir::attn {
 
-/// Emits arithmetic of indices, which folds, slices of tensors, whose strides
-/// are 1, and loops and branches, whose bodies are built through the builder
-/// itself. Division is that of numbers from 0 on.
+/// Emits arithmetic of indices, which folds, and of floats, slices of tensors,
+/// and loops and branches, whose bodies are built through the builder itself.
+/// Division is that of numbers from 0 on.
 class IndexBuilder : public ImplicitLocOpBuilder {
 public:
   using ImplicitLocOpBuilder::ImplicitLocOpBuilder;
@@ -36,6 +37,11 @@ public:
     std::optional<int64_t> number;
   };
 
+  /// A box of a tensor: where it begins and how large it is, in each dimension.
+  struct Box {
+    SmallVector<Operand> offsets, sizes;
+  };
+
   Value index(Operand x) {
     if (x.number)
       return arith::ConstantIndexOp::create(*this, *x.number);
@@ -43,6 +49,11 @@ public:
   }
   SmallVector<Value> indices(ArrayRef<OpFoldResult> numbers) {
     return getValueOrCreateConstantIndexOp(*this, getLoc(), numbers);
+  }
+  SmallVector<OpFoldResult> fold(ArrayRef<Operand> numbers) {
+    return llvm::map_to_vector(numbers, [&](const Operand &x) -> OpFoldResult {
+      return x.number ? getIndexAttr(*x.number) : x.either;
+    });
   }
   template <typename Op> Value emit(Operand x, Operand y) {
     Value lhs = index(x);
@@ -89,9 +100,44 @@ public:
         AffineMap::get(0, operands.size(), exprs, getContext()), operands);
   }
 
+  // Of floats, or vectors of these.
+  Value addF(Value x, Value y) { return arith::AddFOp::create(*this, x, y); }
+  Value subF(Value x, Value y) { return arith::SubFOp::create(*this, x, y); }
+  Value mulF(Value x, Value y) { return arith::MulFOp::create(*this, x, y); }
+  Value divF(Value x, Value y) { return arith::DivFOp::create(*this, x, y); }
+  Value maximumF(Value x, Value y) {
+    return arith::MaximumFOp::create(*this, x, y);
+  }
+  Value isEqualF(Value x, Value y) {
+    return arith::CmpFOp::create(*this, arith::CmpFPredicate::OEQ, x, y);
+  }
+  Value exp(Value x) { return math::ExpOp::create(*this, x); }
+  Value log(Value x) { return math::LogOp::create(*this, x); }
+
+  /// An element of a tensor, the same of a tensor of integers as an index, and
+  /// a tensor with an element replaced.
+  Value load(Value tensor, ValueRange at) {
+    return tensor::ExtractOp::create(*this, tensor, at);
+  }
+  Value loadIndex(Value tensor, ValueRange at) {
+    return toIndex(load(tensor, at));
+  }
+  Value store(Value element, Value tensor, ValueRange at) {
+    return tensor::InsertOp::create(*this, element, tensor, at);
+  }
+  /// An integer of any type.
+  Value toIndex(Value integer) {
+    if (integer.getType().isIndex())
+      return integer;
+    return createOrFold<arith::IndexCastOp>(getIndexType(), integer);
+  }
+  /// The number of an iteration of a linalg operation, in its body.
+  Value iteration(int64_t dim) { return linalg::IndexOp::create(*this, dim); }
+
   OpFoldResult size(Value tensor, int64_t dim) {
     return tensor::getMixedSize(*this, getLoc(), tensor, dim);
   }
+  Value dim(Value tensor, int64_t dim) { return index(size(tensor, dim)); }
   SmallVector<OpFoldResult> sizes(Value tensor) {
     return tensor::getMixedSizes(*this, getLoc(), tensor);
   }
@@ -115,16 +161,49 @@ public:
               ArrayRef<OpFoldResult> sizes, int64_t rank) {
     return slice(tensor, offsets, sizes, sizes.take_back(rank));
   }
+  Value extract(Value tensor, const Box &box) {
+    return slice(tensor, fold(box.offsets), fold(box.sizes));
+  }
+  /// A box without its first dimensions of size 1, so that `rank` are left.
+  Value extract(Value tensor, const Box &box, unsigned rank) {
+    SmallVector<OpFoldResult> sizes = fold(box.sizes);
+    auto type = tensor::ExtractSliceOp::inferCanonicalRankReducedResultType(
+        rank, cast<RankedTensorType>(tensor.getType()), sizes);
+    return tensor::ExtractSliceOp::create(
+        *this, type, tensor, fold(box.offsets), sizes, ones(sizes.size()));
+  }
   Value insert(Value source, Value tensor, ArrayRef<OpFoldResult> offsets,
                ArrayRef<OpFoldResult> sizes) {
     return tensor::InsertSliceOp::create(*this, source, tensor, offsets, sizes,
                                          ones(offsets.size()));
   }
-  void insertInParallel(Value source, Value tensor,
+  Value insert(Value source, Value tensor, const Box &box) {
+    return insert(source, tensor, fold(box.offsets), fold(box.sizes));
+  }
+  /// Goes on inside of a parallel loop over indices below `ends`, whose
+  /// iterations insert into `outs`.
+  scf::ForallOp enterForall(ArrayRef<OpFoldResult> ends, ValueRange outs,
+                            ArrayRef<OpFoldResult> steps = {}) {
+    SmallVector<OpFoldResult> by(steps);
+    if (by.empty())
+      by = ones(ends.size());
+    auto loop = scf::ForallOp::create(*this, zeros(ends.size()), ends, by, outs,
+                                      /*mapping=*/std::nullopt);
+    setInsertionPointToStart(loop.getBody());
+    return loop;
+  }
+  /// Ends an iteration of `loop` with a box of its results.
+  void insertInParallel(scf::ForallOp loop, Value source, Value tensor,
                         ArrayRef<OpFoldResult> offsets,
                         ArrayRef<OpFoldResult> sizes) {
+    InsertionGuard guard(*this);
+    setInsertionPointToEnd(loop.getTerminator().getBody());
     tensor::ParallelInsertSliceOp::create(*this, source, tensor, offsets, sizes,
                                           ones(offsets.size()));
+  }
+  void insertInParallel(scf::ForallOp loop, Value source, Value tensor,
+                        const Box &box) {
+    insertInParallel(loop, source, tensor, fold(box.offsets), fold(box.sizes));
   }
   Value empty(ArrayRef<OpFoldResult> sizes, Type element) {
     return tensor::EmptyOp::create(*this, sizes, element);
@@ -132,8 +211,18 @@ public:
   Value empty(ArrayRef<int64_t> shape, Type element) {
     return tensor::EmptyOp::create(*this, shape, element);
   }
+  Value empty(std::initializer_list<Operand> sizes, Type element) {
+    return empty(ArrayRef<OpFoldResult>(fold(sizes)), element);
+  }
+  Value emptyLike(Value tensor, Type element = {}) {
+    return empty(sizes(tensor),
+                 element ? element : getElementTypeOrSelf(tensor));
+  }
   Value fill(Value tensor, Value element) {
     return linalg::FillOp::create(*this, element, tensor).getResult(0);
+  }
+  Value fill(Value tensor, double element) {
+    return fill(tensor, real(getElementTypeOrSelf(tensor), element));
   }
   Value fillWithZero(Value tensor) {
     return fill(tensor, zero(getElementTypeOrSelf(tensor)));

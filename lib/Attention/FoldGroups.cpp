@@ -172,9 +172,8 @@ private:
     captures.append(offset);
     Value added = block.addArgument(offset.getType(), b.getLoc());
     if (isa<RankedTensorType>(offset.getType()))
-      added =
-          tensor::ExtractOp::create(b, added, block.getArgument(batchArgument));
-    return b.createOrFold<arith::IndexCastOp>(b.getIndexType(), added);
+      added = b.load(added, block.getArgument(batchArgument));
+    return b.toIndex(added);
   }
 
   /// Replaces head and position by what they are of the row and key/value head,

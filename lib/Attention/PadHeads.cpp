@@ -26,8 +26,8 @@ static constexpr int64_t kRowsPerTile = 256;
 /// Copies rows, `(1, 1, n, D)`, to the beginning of `padded`, `(1, 1, n, P)`,
 /// and fills the rest with 0.
 static Value copyRows(IndexBuilder &b, Value rows, Value padded) {
-  auto type = cast<RankedTensorType>(padded.getType());
-  int64_t size = cast<RankedTensorType>(rows.getType()).getDimSize(3);
+  int64_t size = cast<RankedTensorType>(rows.getType()).getDimSize(3),
+          all = cast<RankedTensorType>(padded.getType()).getDimSize(3);
   SmallVector<OpFoldResult> sizes = b.sizes(padded), offsets = b.zeros(4);
   auto update = [&](int64_t first, int64_t count,
                     function_ref<Value(Value)> compute) {
@@ -36,8 +36,7 @@ static Value copyRows(IndexBuilder &b, Value rows, Value padded) {
     Value part = compute(b.slice(padded, offsets, sizes));
     padded = b.insert(part, padded, offsets, sizes);
   };
-  update(size, type.getDimSize(3) - size,
-         [&](Value part) { return b.fillWithZero(part); });
+  update(size, all - size, [&](Value part) { return b.fillWithZero(part); });
   update(0, size, [&](Value part) {
     return linalg::CopyOp::create(b, rows, part).getResult(0);
   });
@@ -46,31 +45,21 @@ static Value copyRows(IndexBuilder &b, Value rows, Value padded) {
 
 /// A tensor `(B, H, S, D)` with `size` elements in each row, in parallel.
 static Value pad(IndexBuilder &b, Value tensor, int64_t size) {
-  OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
-  auto type = cast<RankedTensorType>(tensor.getType());
   SmallVector<OpFoldResult> sizes = b.sizes(tensor), ends(sizes);
   ends.pop_back();
-  sizes[3] = b.getIndexAttr(size);
-  Value empty = b.empty(sizes, type.getElementType());
-  auto loop = scf::ForallOp::create(
-      b, b.zeros(3), ends, {one, one, b.getIndexAttr(kRowsPerTile)}, empty,
-      /*mapping=*/std::nullopt);
+  OpFoldResult before = std::exchange(sizes[3], b.getIndexAttr(size));
+  Value empty = b.empty(sizes, getElementTypeOrSelf(tensor));
   OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
-  SmallVector<OpFoldResult> at =
-      llvm::to_vector_of<OpFoldResult>(loop.getInductionVars());
-  at.push_back(zero);
+  scf::ForallOp loop = b.enterForall(ends, empty, b.fold({1, 1, kRowsPerTile}));
+  SmallVector<Value> at(loop.getInductionVars());
   AffineExpr first = b.getAffineSymbolExpr(0), end = b.getAffineSymbolExpr(1);
-  SmallVector<OpFoldResult> extent = {
-      one, one,
-      b.minimum({b.getAffineConstantExpr(kRowsPerTile), end - first},
-                {at[2], ends[2]}),
-      b.getIndexAttr(type.getDimSize(3))};
-  Value rows = b.slice(tensor, at, extent), all = loop.getRegionIterArgs()[0];
-  extent[3] = b.getIndexAttr(size);
-  Value padded = copyRows(b, rows, b.slice(all, at, extent));
-  b.setInsertionPointToStart(loop.getTerminator().getBody());
-  b.insertInParallel(padded, all, at, extent);
+  OpFoldResult count = b.minimum(
+      {b.getAffineConstantExpr(kRowsPerTile), end - first}, {at[2], ends[2]});
+  IndexBuilder::Box box = {{at[0], at[1], at[2], 0}, {1, 1, count, before}};
+  Value rows = b.extract(tensor, box), all = loop.getRegionIterArgs()[0];
+  box.sizes[3] = size;
+  Value padded = copyRows(b, rows, b.extract(all, box));
+  b.insertInParallel(loop, padded, all, box);
   return loop.getResult(0);
 }
 

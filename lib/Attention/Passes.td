@@ -66,6 +66,19 @@ def FoldGroups : Pass<"attn-fold-groups"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
+def DensifyRows : Pass<"attn-densify-rows"> {
+  let summary = "Have keys and values of many tiles side by side";
+  let description = [{
+    Where several tiles of queries read the keys and values of a head in lanes, each
+    would read rows that are a head's row apart in memory, as those of tensors of the
+    shape (batch, length, heads, size) are. Keys and values become an
+    `attn.dense_rows` of themselves, when there are more queries than those of one
+    tile.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def PadHeads : Pass<"attn-pad-heads"> {
   let summary = "Pad bf16 heads to what instructions on pairs multiply at once";
   let description = [{

@@ -84,10 +84,9 @@ static FailureOr<AttentionOp> emitTile(IndexBuilder &b, AttentionOp op,
                   {one, one, rows.count},
                   [&](unsigned number, Value value, ArrayRef<OpFoldResult> at,
                       ArrayRef<OpFoldResult> extent) {
-                    OpBuilder::InsertionGuard inner(b);
-                    b.setInsertionPointToEnd(loop.getTerminator().getBody());
-                    b.insertInParallel(value, loop.getRegionIterArgs()[number],
-                                       at, extent);
+                    b.insertInParallel(loop, value,
+                                       loop.getRegionIterArgs()[number], at,
+                                       extent);
                   });
 }
 

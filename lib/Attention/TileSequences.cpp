@@ -63,7 +63,6 @@ public:
   SequenceRows emitKeyRows(Value n, Value rows);
 
 private:
-  Value load(Value numbers, Value at);
   /// The range between elements `n` and `n + 1`.
   SequenceRows emitRange(Value cumulative, Value n);
 
@@ -85,32 +84,28 @@ Sequences::Sequences(AttentionOp op, IndexBuilder &builder)
   numRows = b.mul(number, rowsOfEntry);
 }
 
-Value Sequences::load(Value numbers, Value at) {
-  return b.createOrFold<arith::IndexCastOp>(
-      b.getIndexType(), tensor::ExtractOp::create(b, numbers, at));
-}
-
 Value Sequences::emitBegin(Value n) {
-  return op.isPacked() ? load(op.getCumulativeQuery(), n)
+  return op.isPacked() ? b.loadIndex(op.getCumulativeQuery(), n)
                        : b.mul(n, rowsOfEntry);
 }
 
 Value Sequences::emitIsSome(Value batch, Value row) {
   if (!op.isPacked())
-    return b.isLess(row, load(op.getCounts(), batch));
+    return b.isLess(row, b.loadIndex(op.getCounts(), batch));
   Value isAfter = b.isAtMost(emitBegin(b.index(0)), row);
   return b.bitAnd(isAfter, b.isLess(row, emitBegin(number)));
 }
 
 SequenceRows Sequences::emitRange(Value cumulative, Value n) {
-  Value begin = load(cumulative, n), end = load(cumulative, b.add(n, 1));
+  Value begin = b.loadIndex(cumulative, n),
+        end = b.loadIndex(cumulative, b.add(n, 1));
   return {b.getIndexAttr(0), begin, b.sub(end, begin)};
 }
 
 SequenceRows Sequences::emitQueryRows(Value n) {
   if (op.isPacked())
     return emitRange(op.getCumulativeQuery(), n);
-  return {n, b.getIndexAttr(0), load(op.getCounts(), n)};
+  return {n, b.getIndexAttr(0), b.loadIndex(op.getCounts(), n)};
 }
 
 SequenceRows Sequences::emitKeyRows(Value n, Value rows) {
@@ -137,9 +132,7 @@ struct Part {
 
   /// At the end of an iteration.
   void insert(IndexBuilder &b, scf::ForallOp loop, Value value, Value all) {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToEnd(loop.getTerminator().getBody());
-    b.insertInParallel(value, all, at, sizes);
+    b.insertInParallel(loop, value, all, at, sizes);
   }
 
   SmallVector<OpFoldResult> at, sizes;
@@ -167,9 +160,8 @@ private:
   scf::ForallOp emitFill() {
     SmallVector<OpFoldResult> ends = b.sizes(op.getQuery());
     ends.pop_back();
-    scf::ForallOp loop = emitLoop(ends, b.ones(3), op.getOuts());
     OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
+    scf::ForallOp loop = b.enterForall(ends, op.getOuts());
     SmallVector<Value> ivs(loop.getInductionVars());
     Value isSome = sequences.emitIsSome(ivs[0], ivs[2]);
     for (auto [number, all] : llvm::enumerate(loop.getRegionIterArgs()))
@@ -186,21 +178,16 @@ private:
     Part part(b, all, ivs[0], ivs[1], /*numHeads=*/1,
               {ivs[2], b.getIndexAttr(1)});
     Value count = b.select(isSome, 0, hasElements ? type.getDimSize(3) : 1);
-    Value constant = arith::ConstantOp::create(
-        b, b.getFloatAttr(type.getElementType(), value));
-    Value zero = b.index(0);
-    auto body = [&](OpBuilder &nested, Location loc, Value i,
-                    ValueRange result) {
-      SmallVector<Value> indices(3, zero);
-      if (hasElements)
-        indices.push_back(i);
-      Value inserted = tensor::InsertOp::create(nested, loc, constant,
-                                                result.front(), indices);
-      scf::YieldOp::create(nested, loc, inserted);
-    };
-    auto elements = scf::ForOp::create(b, zero, count, b.index(1),
-                                       part.extract(b, all), body);
-    part.insert(b, loop, elements.getResult(0), all);
+    Value constant = b.real(type.getElementType(), value);
+    SmallVector<Value> indices(3, b.index(0));
+    Value elements =
+        b.loop(0, count, 1, part.extract(b, all), [&](Value i, Value result) {
+          SmallVector<Value> at(indices);
+          if (hasElements)
+            at.push_back(i);
+          return b.store(constant, result, at);
+        });
+    part.insert(b, loop, elements, all);
   }
 
   FailureOr<scf::ForallOp> emitTiles(const SequenceForm &form,
@@ -214,11 +201,10 @@ private:
       // Without a sequence, no tile would find one.
       numTiles = b.select(b.isEqual(numSequences, 0), 0, some);
     }
-    scf::ForallOp loop =
-        emitLoop({b.getIndexAttr(op.getNumQueryHeads()), numTiles},
-                 {b.getIndexAttr(form.heads), b.getIndexAttr(1)}, inits);
     OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
+    scf::ForallOp loop =
+        b.enterForall(b.fold({op.getNumQueryHeads(), numTiles}), inits,
+                      b.fold({form.heads, 1}));
     Value head = loop.getInductionVar(0), number = loop.getInductionVar(1);
     Value n = hasOneTile ? number : emitSearch(number, form.queries);
     SequenceRows rows = sequences.emitQueryRows(n);
@@ -344,8 +330,7 @@ private:
     auto sequence = cast<AttentionOp>(b.clone(*op));
     Value offset = op.getOffset();
     if (offset && isa<RankedTensorType>(offset.getType()))
-      sequence.getOffsetMutable().assign(
-          Value(tensor::ExtractOp::create(b, offset, n)));
+      sequence.getOffsetMutable().assign(b.load(offset, n));
     sequence.getQueryMutable().assign(extractRows(op.getQuery(), rows));
     sequence.getKeyMutable().assign(
         extractRows(op.getKey(), sequences.emitKeyRows(n, op.getKey())));
@@ -353,7 +338,8 @@ private:
         extractRows(op.getValue(), sequences.emitKeyRows(n, op.getValue())));
     if (Value sink = op.getSink();
         sink && cast<RankedTensorType>(sink.getType()).getRank() == 2)
-      sequence.getSinkMutable().assign(extractSinks(sink, rows));
+      sequence.getSinkMutable().assign(b.extract(
+          sink, {{0, rows.first}, {op.getNumQueryHeads(), rows.count}}));
     SmallVector<Value> outs;
     for (auto [result, all] : llvm::zip(sequence.getResults(), op.getOuts())) {
       outs.push_back(extractRows(all, rows));
@@ -369,19 +355,14 @@ private:
   }
 
   Value extractRows(Value tensor, SequenceRows rows) {
-    SmallVector<OpFoldResult> sizes = b.sizes(tensor),
-                              offsets = b.zeros(sizes.size());
-    offsets[0] = rows.batch;
-    offsets[2] = rows.first;
-    sizes[0] = b.getIndexAttr(1);
-    sizes[2] = rows.count;
-    return b.slice(tensor, offsets, sizes);
-  }
-
-  /// Of a sink for each row, `(Hq, Sq)` (A6).
-  Value extractSinks(Value sink, SequenceRows rows) {
-    return b.slice(sink, {b.getIndexAttr(0), rows.first},
-                   {b.getIndexAttr(op.getNumQueryHeads()), rows.count});
+    SmallVector<IndexBuilder::Operand> offsets = {rows.batch, 0, rows.first},
+                                       sizes = {1, b.size(tensor, 1),
+                                                rows.count};
+    if (cast<RankedTensorType>(tensor.getType()).getRank() == 4) {
+      offsets.push_back(0);
+      sizes.push_back(b.size(tensor, 3));
+    }
+    return b.extract(tensor, {offsets, sizes});
   }
 
   /// The number of the first tile of sequence `n`.
@@ -409,13 +390,6 @@ private:
     scf::YieldOp::create(b, ValueRange{b.select(isBelow, middle, low),
                                        b.select(isBelow, high, middle)});
     return loop.getResult(0);
-  }
-
-  scf::ForallOp emitLoop(ArrayRef<OpFoldResult> ends,
-                         ArrayRef<OpFoldResult> steps, ValueRange outs) {
-    return scf::ForallOp::create(
-        b, SmallVector<OpFoldResult>(ends.size(), b.getIndexAttr(0)), ends,
-        steps, outs, /*mapping=*/std::nullopt);
   }
 
   AttentionOp op;

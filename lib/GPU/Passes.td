@@ -221,7 +221,10 @@ def ConvertForallToGPU : Pass<"convert-forall-to-gpu"> {
   let description = [{
     The `scf.forall` over batch entries, heads and tiles of queries becomes a
     `gpu.launch`, with a workgroup for each iteration: the last loop is `x`, the one
-    before `y`. A workgroup has a warp for each 16 rows of the products in it.
+    before `y`. A workgroup has a warp for each 16 rows of the products in it. Where
+    the end of a loop in it depends on the iteration of the last loop, as that over
+    keys does under a causal mask, the last iterations are the first workgroups: they
+    have most to do.
 
     An `scf.forall` without vectors, over elements, becomes a `gpu.launch` with a
     thread for each iteration, 128 in a workgroup. So does an elementwise linalg
@@ -268,21 +271,40 @@ def CopyToWorkgroup : Pass<"attn-copy-to-workgroup"> {
     Where the rows depend on the iteration of a loop, an iteration starts the copies
     of a later one, if their places do not depend on what the loop carries: blocks
     of keys and values arrive while others are computed with. There are up to four
-    stages as long as two workgroups with them fit 100 KB, else two if 96 KB have
-    room for them. An iteration has one barrier. Other copies are waited for at once.
+    stages as long as the workgroups of a multiprocessor have room for them in its
+    `gpu_shared_bytes` of `#attn.target`, three of heads of up to 64 elements and two
+    of longer ones, or 48 KB have; else two if 96 KB have room for them. An iteration
+    has one barrier. Other copies are waited for at once.
 
     Rows that become numbers of the first factor's type before they are multiplied,
     as narrower floats and i8 with scales do, are converted when they are copied.
 
-    Another copy is an `nvgpu.device_async_copy` of 16 bytes, with 0 for rows and ends of
-    rows that are not there, if a check at run time finds that each row begins at a multiple of 16
-    bytes, else a loop over elements.
+    Other copies are of 16 bytes, with 0 for rows and ends of rows that are not there, if a
+    check at run time, before the loop, finds that each row begins at a multiple of 16
+    bytes, else a loop copies elements. Where all rows of a tile are there, a thread
+    starts its copies one behind another, as `nvvm.cp.async`, else in a loop, as
+    `nvgpu.device_async_copy`.
+
+    A loop with the attribute `attn.rare` copies nothing ahead: its tiles are copied
+    when they are read.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
+    "::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect",
     "::mlir::memref::MemRefDialect", "::mlir::nvgpu::NVGPUDialect",
     "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"
   ];
+}
+
+def BoundRegisters : Pass<"attn-bound-registers", "::mlir::ModuleOp"> {
+  let summary = "Say how many workgroups a multiprocessor is to have at once";
+  let description = [{
+    Kernels whose loops carry few values need few registers, and several workgroups
+    hide each other's waits: `nvvm.minctasm` of a kernel is how many have room for
+    their workgroup memory in that of sm_80, and for 168 registers of each thread.
+    Kernels that carry more may take all registers.
+  }];
+  let dependentDialects = ["::mlir::NVVM::NVVMDialect"];
 }
 
 def DistributeToLanes : Pass<"attn-distribute-to-lanes"> {

@@ -23,15 +23,6 @@ namespace mlir::attn {
 using namespace mlir;
 using namespace mlir::attn;
 
-static Value toIndex(IndexBuilder &b, Value integer) {
-  return b.createOrFold<arith::IndexCastOp>(b.getIndexType(), integer);
-}
-
-/// An element of a tensor of integers, as an index.
-static Value loadIndex(IndexBuilder &b, Value tensor, ValueRange at) {
-  return toIndex(b, tensor::ExtractOp::create(b, tensor, at));
-}
-
 //===----------------------------------------------------------------------===//
 // attn.rope
 //===----------------------------------------------------------------------===//
@@ -39,12 +30,12 @@ static Value loadIndex(IndexBuilder &b, Value tensor, ValueRange at) {
 /// The position of a row (R4).
 static Value emitPosition(IndexBuilder &b, RopeOp op, Value n, Value i) {
   if (Value positions = op.getPositions())
-    return loadIndex(b, positions, {n, i});
+    return b.loadIndex(positions, {n, i});
   Value offset = op.getOffset();
   if (!offset)
     return i;
-  offset = isa<RankedTensorType>(offset.getType()) ? loadIndex(b, offset, n)
-                                                   : toIndex(b, offset);
+  offset = isa<RankedTensorType>(offset.getType()) ? b.loadIndex(offset, n)
+                                                   : b.toIndex(offset);
   return b.add(offset, i);
 }
 
@@ -64,17 +55,16 @@ static Value emitTurned(IndexBuilder &b, RopeOp op, ArrayRef<Value> at) {
   }
   Type type = op.getInputType().getElementType(), f32 = b.getF32Type();
   auto load = [&](Value tensor, ValueRange indices) {
-    return b.convert(tensor::ExtractOp::create(b, tensor, indices), f32);
+    return b.convert(b.load(tensor, indices), f32);
   };
   Value position = emitPosition(b, op, at[0], at[2]);
-  Value along = arith::MulFOp::create(b, load(op.getInput(), at),
-                                      load(op.getCosine(), {position, k}));
+  Value along =
+      b.mulF(load(op.getInput(), at), load(op.getCosine(), {position, k}));
   Value across = arith::MulFOp::create(
       b, load(op.getInput(), {at[0], at[1], at[2], other}),
       load(op.getSine(), {position, k}));
-  Value turned = arith::SelectOp::create(
-      b, isSecond, arith::AddFOp::create(b, along, across),
-      arith::SubFOp::create(b, along, across));
+  Value turned = arith::SelectOp::create(b, isSecond, b.addF(along, across),
+                                         b.subF(along, across));
   return b.convert(turned, type); // R1
 }
 
@@ -85,7 +75,7 @@ static Value lower(IndexBuilder &b, RopeOp op) {
     if (rotary == op.getInputType().getDimSize(3))
       return turn();
     return b.choose(b.isLess(at[3], rotary), turn, [&]() -> Value { // R2
-      return tensor::ExtractOp::create(b, op.getInput(), at);
+      return b.load(op.getInput(), at);
     });
   });
 }
@@ -108,31 +98,27 @@ public:
       })};
     // C7
     Value scales = emitNew(op.getScales(), /*rank=*/3, [&](ArrayRef<Value> at) {
-      return emitRowScale(b, b.getLoc(), emitLargest(at));
+      return emitRowScale(b, emitLargest(at));
     });
     Value cache = emitNew(op.getCache(), /*rank=*/4, [&](ArrayRef<Value> at) {
       RowPlace place = findPlace(at);
-      Value scale = tensor::ExtractOp::create(
-          b, scales, ValueRange{place.entry, at[1], place.row});
-      return emitQuantized(b, b.getLoc(), b.convert(load(at), b.getF32Type()),
-                           scale);
+      Value scale = b.load(scales, {place.entry, at[1], place.row});
+      return emitQuantized(b, b.convert(load(at), b.getF32Type()), scale);
     });
     return {cache, scales};
   }
 
 private:
-  Value load(ValueRange at) {
-    return tensor::ExtractOp::create(b, op.getRows(), at);
-  }
+  Value load(ValueRange at) { return b.load(op.getRows(), at); }
 
   RowPlace findPlace(ArrayRef<Value> at) {
-    Value position = b.add(loadIndex(b, op.getLengths(), at[0]), at[2]);
+    Value position = b.add(b.loadIndex(op.getLengths(), at[0]), at[2]);
     return createRowPlace(b, b.getLoc(), op, at[0], position);
   }
 
   /// Whether a row is new.
   Value isNew(ArrayRef<Value> at) {
-    return op.getCounts() ? b.isLess(at[2], loadIndex(b, op.getCounts(), at[0]))
+    return op.getCounts() ? b.isLess(at[2], b.loadIndex(op.getCounts(), at[0]))
                           : b.boolean(true);
   }
 
@@ -169,8 +155,7 @@ private:
     return b.loop(0, op.getHeadSize(), 1, b.zero(f32),
                   [&](Value d, Value largest) -> Value {
                     Value x = b.convert(load({at[0], at[1], at[2], d}), f32);
-                    return arith::MaximumFOp::create(
-                        b, largest, math::AbsFOp::create(b, x));
+                    return b.maximumF(largest, math::AbsFOp::create(b, x));
                   });
   }
 

@@ -70,7 +70,7 @@ Value BackwardTiles::emitScoreGradients(Value ofWeights, Value weights,
         Value result = b.mulF(args[0], b.subF(args[1], args[2]));
         if (slopes)
           result = b.mulF(result, args[3]);
-        return b.selectF(b.isEqualF(args[0], real(0.0)), real(0.0), result);
+        return b.select(b.isEqualF(args[0], real(0.0)), real(0.0), result);
       },
       maps);
   return b.insert(part, ofWeights, b.zeros(2), sizes());
@@ -80,8 +80,8 @@ Value BackwardTiles::emitScoreGradients(Value ofWeights, Value weights,
 Value BackwardTiles::multiplyGradients(Value gradients, Value slopes) {
   Value part = firstRows(slopes);
   part = b.map({firstRows(gradients), part}, part, [&](ValueRange args) {
-    return b.selectF(b.isEqualF(args[0], real(0.0)), real(0.0),
-                     b.mulF(args[0], args[1]));
+    return b.select(b.isEqualF(args[0], real(0.0)), real(0.0),
+                    b.mulF(args[0], args[1]));
   });
   return b.insert(part, slopes, b.zeros(2), sizes());
 }

@@ -65,11 +65,10 @@ SmallVector<Value> BackwardTiles::emit() {
                                       b.getIndexAttr(numParts)};
   if (captures.isEmpty())
     counts.insert(counts.begin(), numSequences);
-  auto forall =
-      scf::ForallOp::create(b, counts, outs, /*mapping=*/std::nullopt);
+  scf::ForallOp forall;
   {
     OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(forall.getBody());
+    forall = b.enterForall(counts, outs);
     emitIteration(forall);
   }
   SmallVector<Value> results(forall.getResults());
@@ -104,11 +103,10 @@ void BackwardTiles::emitIteration(scf::ForallOp forall) {
   Boxes boxes = getBoxes(unit, at[2], /*areOwnHeads=*/false);
   SmallVector<Value> outs(forall.getRegionIterArgs());
   SmallVector<Value> parts = emitGradients(unit, outs, boxes, {});
-  b.setInsertionPointToStart(forall.getTerminator().getBody());
   const TensorBox all[] = {boxes.query, boxes.key, boxes.value, boxes.flags,
                            boxes.sink};
   for (auto [part, out, box] : llvm::zip(parts, outs, all))
-    b.insertInParallel(part, out, box.offsets, box.sizes);
+    b.insertInParallel(forall, part, out, box.offsets, box.sizes);
 }
 
 /// All sequences of some heads.
@@ -156,9 +154,8 @@ void BackwardTiles::emitSequences(scf::ForallOp forall, Value keyHead,
     std::copy(parts.begin() + 5, parts.end(), after.begin() + 5);
     return after;
   });
-  b.setInsertionPointToStart(forall.getTerminator().getBody());
   for (auto [sums, out, box] : llvm::zip(own, outs, boxes))
-    b.insertInParallel(sums, out, box.offsets, box.sizes);
+    b.insertInParallel(forall, sums, out, box.offsets, box.sizes);
 }
 
 BackwardUnit BackwardTiles::emitUnit(Value n, Value keyHead, Value part) {
@@ -215,8 +212,8 @@ SmallVector<Value> BackwardTiles::emitGradients(const BackwardUnit &unit,
   Value finite = b.boolean(true);
   for (Value sum : ArrayRef(sums).take_front(3))
     finite = b.bitAnd(finite, AllFiniteOp::create(b, sum));
-  Value flag = b.selectF(finite, real(0.0),
-                         real(std::numeric_limits<double>::quiet_NaN()));
+  Value flag = b.select(finite, real(0.0),
+                        real(std::numeric_limits<double>::quiet_NaN()));
   Value flags = b.fill(empty({1, 1}), flag);
   SmallVector<Value> parts = {sums[0], roundSums(sums[1], outs[1], boxes.key),
                               roundSums(sums[2], outs[2], boxes.value), flags,

@@ -28,32 +28,6 @@ struct GradientBuilder : IndexBuilder {
     return cast<FloatType>(cast<ShapedType>(tensor.getType()).getElementType());
   }
 
-  //===--------------------------------------------------------------------===//
-  // Numbers
-  //===--------------------------------------------------------------------===//
-
-  Value mulF(Value x, Value y) { return arith::MulFOp::create(*this, x, y); }
-  Value addF(Value x, Value y) { return arith::AddFOp::create(*this, x, y); }
-  Value subF(Value x, Value y) { return arith::SubFOp::create(*this, x, y); }
-  Value isEqualF(Value x, Value y) {
-    return arith::CmpFOp::create(*this, arith::CmpFPredicate::OEQ, x, y);
-  }
-  Value selectF(Value condition, Value x, Value y) {
-    return arith::SelectOp::create(*this, condition, x, y);
-  }
-
-  //===--------------------------------------------------------------------===//
-  // Tensors
-  //===--------------------------------------------------------------------===//
-
-  Value emptyLike(Value tensor, Type element = {}) {
-    return empty(sizes(tensor), element ? element : elementOf(tensor));
-  }
-  using IndexBuilder::fill;
-  Value fill(Value tensor, double value) {
-    return fill(tensor, real(elementOf(tensor), value));
-  }
-
   /// An elementwise operation, whose result's map is the identity, as the maps
   /// of inputs are if they are not given.
   Value map(ValueRange inputs, Value init, function_ref<Value(ValueRange)> body,

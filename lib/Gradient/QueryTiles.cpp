@@ -40,41 +40,7 @@ template <typename Op> OpFoldResult QueryTiles<Op>::emitNumSequences() {
 }
 
 template <typename Op> DerivativeUnit QueryTiles<Op>::emitUnit(Value n) {
-  OpFoldResult zero = b.getIndexAttr(0);
-  DerivativeUnit unit;
-  unit.number = n;
-  unit.queryBatch = unit.keyBatch = n;
-  unit.queryBegin = unit.keyBegin = zero;
-  unit.queryLength = b.size(op.getQuery(), 2);
-  unit.keyLength = b.size(op.getKey(), 2);
-  if (op.getCounts())
-    unit.queryLength = op.createNumQueries(b, n);
-  if (op.isPacked()) { // A7
-    unit.queryBatch = zero;
-    std::tie(unit.queryBegin, unit.queryLength) =
-        emitRange(op.getCumulativeQuery(), n);
-  }
-  if (op.getCumulativeKey()) {
-    unit.keyBatch = zero;
-    std::tie(unit.keyBegin, unit.keyLength) =
-        emitRange(op.getCumulativeKey(), n);
-  }
-  unit.offset = op.createFirstPosition(b, n, b.index(unit.queryLength),
-                                       b.index(unit.keyLength));
-  return unit;
-}
-
-/// First row and number of rows of sequence `n`.
-template <typename Op>
-std::pair<OpFoldResult, OpFoldResult>
-QueryTiles<Op>::emitRange(Value cumulative, Value n) {
-  auto load = [&](Value at) {
-    return b.createOrFold<arith::IndexCastOp>(
-        b.getIndexType(),
-        tensor::ExtractOp::create(b, cumulative, at).getResult());
-  };
-  Value begin = load(n), end = load(b.add(n, 1));
-  return {begin, b.sub(end, begin)};
+  return {emitSequence(b, op, n), Value()};
 }
 
 /// The gradients as they are, or computed once more by an op without a plan,
@@ -82,17 +48,14 @@ QueryTiles<Op>::emitRange(Value cumulative, Value n) {
 template <typename Op>
 SmallVector<Value> QueryTiles<Op>::emitUnlessFinite(Value isFinite,
                                                     ValueRange gradients) {
-  auto ifOp = scf::IfOp::create(b, TypeRange(gradients), isFinite,
-                                /*withElseRegion=*/true);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(ifOp.thenBlock());
-  scf::YieldOp::create(b, gradients);
-  b.setInsertionPointToStart(ifOp.elseBlock());
-  auto exact = cast<Op>(b.clone(*op));
-  exact->removeAttr(PlanAttr::kName);
-  exact.getOutsMutable().assign(gradients);
-  scf::YieldOp::create(b, exact.getResults());
-  return ifOp.getResults();
+  return b.choose(
+      isFinite, [&] { return SmallVector<Value>(gradients); },
+      [&] {
+        auto exact = cast<Op>(b.clone(*op));
+        exact->removeAttr(PlanAttr::kName);
+        exact.getOutsMutable().assign(gradients);
+        return SmallVector<Value>(exact.getResults());
+      });
 }
 
 //===----------------------------------------------------------------------===//
@@ -129,7 +92,7 @@ Value QueryTiles<Op>::emitLogSumExp(ArrayRef<OpFoldResult> offsets,
   Value part = b.slice(padded, b.zeros(1), count);
   part = b.map({source}, part, [&](ValueRange args) {
     Value isNone = b.isEqualF(args[0], real(-kInfinity));
-    return b.selectF(isNone, real(kInfinity), args[0]);
+    return b.select(isNone, real(kInfinity), args[0]);
   });
   return b.insert(part, padded, b.zeros(1), count);
 }
@@ -202,7 +165,7 @@ Value QueryTiles<Op>::emitRowsOfBlock(Value rows, const DerivativeUnit &unit,
   if (!isNarrow)
     return block;
   Value init = b.slice(empty({keys, size}), b.zeros(2), {numKeys, columns});
-  return emitElements(b, b.getLoc(), block, /*scales=*/Value(), init);
+  return emitElements(b, block, /*scales=*/Value(), init);
 }
 
 /// Rows of the block times columns of the tile, in the first rows of a tensor

@@ -10,15 +10,13 @@
 
 #include "dialect/AttnOps.h"
 #include "lib/Gradient/GradientBuilder.h"
+#include "lib/Reference/SequenceCode.h"
 
 namespace mlir::attn {
 
 /// A sequence, or batch entry, and a head of its keys and values.
-struct DerivativeUnit {
-  Value number, keyHead; ///< `b` of regions; head of the keys.
-  OpFoldResult queryBatch, queryBegin, queryLength;
-  OpFoldResult keyBatch, keyBegin, keyLength;
-  Value offset; ///< Position of the first query.
+struct DerivativeUnit : Sequence {
+  Value keyHead;
 };
 
 /// A tile of queries of one head.
@@ -89,7 +87,6 @@ protected:
   OpFoldResult numKeys;
 
 private:
-  std::pair<OpFoldResult, OpFoldResult> emitRange(Value cumulative, Value n);
   Value emitRegions(const DerivativeUnit &unit, const QueryTile &tile,
                     Value firstKey, ValueRange outs, Region &score,
                     ValueRange scoreCaptures, bool masked);

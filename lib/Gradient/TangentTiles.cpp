@@ -33,11 +33,10 @@ SmallVector<Value> TangentTiles::emit() {
   // Of each iteration, 0 if what it computed is finite.
   SmallVector<OpFoldResult> counts = {numSequences, numHeads, numTiles};
   outs.push_back(b.empty(counts, type));
-  auto forall =
-      scf::ForallOp::create(b, counts, outs, /*mapping=*/std::nullopt);
+  scf::ForallOp forall;
   {
     OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(forall.getBody());
+    forall = b.enterForall(counts, outs);
     emitIteration(forall);
   }
   SmallVector<Value> results(forall.getResults());
@@ -64,13 +63,13 @@ void TangentTiles::emitIteration(scf::ForallOp forall) {
   OpFoldResult one = b.getIndexAttr(1);
   ArrayRef<OpFoldResult> ofRows = tile.offsets;
   SmallVector<Value> outs(forall.getRegionIterArgs());
-  b.setInsertionPointToStart(forall.getTerminator().getBody());
-  b.insertInParallel(parts[0], outs[0], ofRows,
+  b.insertInParallel(forall, parts[0], outs[0], ofRows,
                      {one, one, tile.count, b.getIndexAttr(valueSize)});
   if (op.getLogSumExpTangent())
-    b.insertInParallel(parts[1], outs[1], ofRows.drop_back(),
+    b.insertInParallel(forall, parts[1], outs[1], ofRows.drop_back(),
                        {one, one, tile.count});
-  b.insertInParallel(parts[2], outs.back(), getAsOpFoldResult(at), b.ones(3));
+  b.insertInParallel(forall, parts[2], outs.back(), getAsOpFoldResult(at),
+                     b.ones(3));
 }
 
 /// Rows of the results, and the flag.
@@ -97,8 +96,8 @@ SmallVector<Value> TangentTiles::emitTile(const DerivativeUnit &unit,
                 });
   Value finite = b.bitAnd(AllFiniteOp::create(b, sums[0]),
                           AllFiniteOp::create(b, sums[1]));
-  Value flag = b.selectF(finite, real(0.0),
-                         real(std::numeric_limits<double>::quiet_NaN()));
+  Value flag = b.select(finite, real(0.0),
+                        real(std::numeric_limits<double>::quiet_NaN()));
   return {emitRows(tile, sums[0], sums[1]),
           b.slice(sums[1], b.zeros(1), tile.count),
           b.fill(empty({1, 1, 1}), flag)};
@@ -192,7 +191,7 @@ Value TangentTiles::emitWeightTangents(Value weights, Value ofProducts,
     if (ofCaptures)
       sum = sum ? b.addF(sum, take()) : take();
     Value product = b.mulF(args[0], sum);
-    return b.selectF(b.isEqualF(args[0], real(0.0)), real(0.0), product);
+    return b.select(b.isEqualF(args[0], real(0.0)), real(0.0), product);
   });
   return b.insert(part, all, b.zeros(2), sizes());
 }

@@ -15,24 +15,21 @@ using namespace mlir::attn;
 Value attn::insertElement(IndexBuilder &b, Value element, Value slice) {
   int64_t rank = cast<RankedTensorType>(slice.getType()).getRank();
   SmallVector<Value> zeros(rank, b.index(0));
-  return tensor::InsertOp::create(b, element, slice, zeros);
+  return b.store(element, slice, zeros);
 }
 
 Value attn::emitParallelElements(
     IndexBuilder &b, ArrayRef<OpFoldResult> sizes, Value init,
     function_ref<SmallVector<Value>(ArrayRef<Value>)> place,
     function_ref<Value(ArrayRef<Value>, Value)> body) {
-  auto loop = scf::ForallOp::create(b, sizes, ValueRange{init},
-                                    /*mapping=*/std::nullopt);
   OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
+  scf::ForallOp loop = b.enterForall(sizes, init);
   SmallVector<Value> ivs(loop.getInductionVars());
   SmallVector<OpFoldResult> at = getAsOpFoldResult(place(ivs)),
                             ones = b.ones(at.size());
   Value all = loop.getRegionIterArgs().front();
   Value slice = body(ivs, b.slice(all, at, ones));
-  b.setInsertionPointToEnd(loop.getTerminator().getBody());
-  b.insertInParallel(slice, all, at, ones);
+  b.insertInParallel(loop, slice, all, at, ones);
   return loop.getResult(0);
 }
 

@@ -264,10 +264,8 @@ private:
     AffineMap ofGate = AffineMap::get(4, 0, exprs, b.getContext());
     auto body = [&](ValueRange e) -> Value {
       Value one = b.real(sums, 1.0);
-      Value power = math::ExpOp::create(
-          b, arith::NegFOp::create(b, b.convert(e[1], sums)));
-      Value gated = arith::DivFOp::create(b, b.convert(e[0], sums),
-                                          arith::AddFOp::create(b, one, power));
+      Value power = b.exp(arith::NegFOp::create(b, b.convert(e[1], sums)));
+      Value gated = b.divF(b.convert(e[0], sums), b.addF(one, power));
       return b.convert(gated, op.getElementType());
     };
     return b.generic({rows, gate}, emptyLike(rows),

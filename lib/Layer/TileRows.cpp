@@ -186,13 +186,9 @@ LogicalResult GroupTiler::emit() {
       to = b.empty(b.sizes(to), getElementTypeOrSelf(result));
     inits.push_back(to);
   }
-  auto loop = scf::ForallOp::create(
-      b, ArrayRef<OpFoldResult>{zero}, ArrayRef<OpFoldResult>{numRows},
-      ArrayRef<OpFoldResult>{b.getIndexAttr(rowsPerTile)}, inits,
-      /*mapping=*/std::nullopt);
+  scf::ForallOp loop = b.enterForall(numRows, inits, b.fold({rowsPerTile}));
   for (auto [result, all] : llvm::zip_equal(results, loop.getRegionIterArgs()))
     shared[result] = all;
-  b.setInsertionPointToStart(loop.getBody());
   OpFoldResult first = loop.getInductionVars()[0];
   OpFoldResult count = b.getIndexAttr(rowsPerTile);
   std::optional<int64_t> rows = getConstantIntValue(numRows);
@@ -209,10 +205,10 @@ LogicalResult GroupTiler::emit() {
       rewriter.eraseOp(loop);
       return failure();
     }
-  b.setInsertionPointToStart(loop.getTerminator().getBody());
   for (Value result : results) {
     const Box &box = boxes[result];
-    b.insertInParallel(tiles[result], shared[result], box.offsets, box.sizes);
+    b.insertInParallel(loop, tiles[result], shared[result], box.offsets,
+                       box.sizes);
   }
   for (auto [result, replacement] : llvm::zip_equal(results, loop.getResults()))
     rewriter.replaceUsesWithIf(result, replacement, [&](OpOperand &use) {

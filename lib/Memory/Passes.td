@@ -10,6 +10,18 @@
 
 include "mlir/Pass/PassBase.td"
 
+def LowerDenseRows : Pass<"attn-lower-dense-rows"> {
+  let summary = "Copy rows that are apart when the kernel is called";
+  let description = [{
+    An `attn.dense_rows` on buffers becomes a condition on the distance of its rows,
+    under which they are copied in parallel.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
 def LowerPrefetches : Pass<"attn-lower-prefetches"> {
   let summary = "Fetch rows in loops";
   let description = [{

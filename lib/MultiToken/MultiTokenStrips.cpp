@@ -8,11 +8,10 @@
 #include "lib/MultiToken/Passes.h"
 #include "lib/MultiToken/StripBackward.h"
 #include "lib/Plan/Plan.h"
+#include "lib/Reference/StageCode.h"
 #include "lib/Regions/RegionDerivative.h"
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/PatternMatch.h"
 
 #include "llvm/Support/MathExtras.h"
@@ -26,7 +25,7 @@ using namespace mlir;
 using namespace mlir::attn;
 
 StripLowering::StripLowering(MultiTokenAttentionOp op, OpBuilder &builder)
-    : PositionCode(builder, op), op(op), before(op.getStagesBefore()),
+    : PositionCode(builder, op), before(op.getStagesBefore()),
       after(op.getStagesAfter()), f32(builder.getF32Type()),
       heads(std::lcm(before.getNumMixedHeads(), after.getNumMixedHeads())),
       halo(op.getHalo()) {}
@@ -40,10 +39,9 @@ StripLowering::StripLowering(MultiTokenAttentionOp op, OpBuilder &builder,
 void StripLowering::prepare() {
   zero = index(0);
   scale = emitScale();
-  for (Value *operand :
-       {&before.kernel, &before.mixing, &after.kernel, &after.mixing})
-    if (*operand)
-      *operand = convertElements(*operand, f32);
+  StageCode code(getLoc(), *this);
+  before = code.convertElements(before, f32);
+  after = code.convertElements(after, f32);
   numKeys = dim(op.getKey(), 2);
   numQueries = dim(op.getQuery(), 2);
   keyBlocks = emitKeyBlocks(op.getKey());
@@ -52,36 +50,31 @@ void StripLowering::prepare() {
 SmallVector<Value> StripLowering::emit() {
   prepare();
   Value numRows = dim(op.getOutput(), 2);
-  Value past = subtract(numQueries, numRows); // T2
-  SmallVector<OpFoldResult> lower = fold({0, 0, 0}),
-                            upper =
-                                fold({dim(op.getQuery(), 0),
-                                      op.getNumQueryHeads() / heads, numRows}),
-                            steps = fold({1, 1, tileRows});
-  auto loop = scf::ForallOp::create(b, loc, lower, upper, steps, op.getOuts(),
-                                    /*mapping=*/std::nullopt);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
+  Value past = sub(numQueries, numRows); // T2
+  OpBuilder::InsertionGuard guard(*this);
+  scf::ForallOp loop = enterForall(
+      fold({dim(op.getQuery(), 0), op.getNumQueryHeads() / heads, numRows}),
+      op.getOuts(), fold({1, 1, tileRows}));
   SmallVector<Value> ivs(loop.getInductionVars());
   Tile tile;
   tile.batch = ivs[0];
   tile.group = ivs[1];
   tile.numHeads = heads;
-  tile.firstHead = multiply(ivs[1], heads);
-  tile.first = subtract(add(past, ivs[2]), scoreRows - tileRows);
-  tile.position = add(
-      op.createFirstPosition(b, tile.batch, numQueries, numKeys), tile.first);
+  tile.firstHead = mul(ivs[1], heads);
+  tile.first = sub(add(past, ivs[2]), scoreRows - tileRows);
+  tile.position =
+      add(op.createFirstPosition(*this, tile.batch, numQueries, numKeys),
+          tile.first);
   emitKeys(tile);
   emitQueries(tile);
-  Value count = arith::MinUIOp::create(b, loc, subtract(numRows, ivs[2]),
-                                       index(tileRows));
+  Value count = minU(sub(numRows, ivs[2]), tileRows);
   auto [output, logSumExp] = emitTile(tile);
   ValueRange outs = loop.getRegionIterArgs();
   // The rows that the next tile writes first.
   Value next = add(ivs[2], tileRows);
-  PrefetchOp::create(
-      b, loc, outs[0], ValueRange{tile.batch, tile.firstHead, next},
-      arith::MinSIOp::create(b, loc, add(next, tileRows), numRows));
+  PrefetchOp::create(*this, outs[0],
+                     ValueRange{tile.batch, tile.firstHead, next},
+                     min(add(next, tileRows), numRows));
   // Those rows that there are.
   int64_t size = op.getValueType().getDimSize(3);
   insertInParallel(
@@ -99,37 +92,34 @@ Value StripLowering::emitKeyBlocks(Value keys) {
   int64_t size = type.getDimSize(3);
   // Block n has the keys from n * kKeys on, or `shift` before.
   int64_t shift = leadBlocks * kKeys - lead;
-  Value numBlocks = add(
-      arith::CeilDivUIOp::create(b, loc, numKeys, index(kKeys)), leadBlocks);
+  Value numBlocks = add(ceilDiv(numKeys, kKeys), leadBlocks);
   SmallVector<OpFoldResult> sizes =
       fold({dim(keys, 0), type.getDimSize(1), numBlocks, size, kKeys});
-  auto forall = scf::ForallOp::create(b, loc, ArrayRef(sizes).take_front(2),
-                                      empty(sizes, f32),
-                                      /*mapping=*/std::nullopt);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(forall.getBody());
+  OpBuilder::InsertionGuard guard(*this);
+  scf::ForallOp forall =
+      enterForall(ArrayRef(sizes).take_front(2), empty(sizes, f32));
   SmallVector<Value> ivs(forall.getInductionVars());
   Box ofHead{{ivs[0], ivs[1], 0, 0, 0}, {1, 1, numBlocks, size, kKeys}};
   Value out = forall.getRegionIterArgs().front();
-  Value blocks = slice(out, ofHead, 3);
+  Value blocks = extract(out, ofHead, 3);
   auto emitBlock = [&](Value block, Value blocks) {
-    Value begin = subtract(multiply(block, kKeys), shift);
-    Value first = arith::MaxSIOp::create(b, loc, begin, zero);
-    Value end = arith::MinSIOp::create(b, loc, add(begin, kKeys), numKeys);
-    Value count = arith::MaxSIOp::create(b, loc, subtract(end, first), zero);
+    Value begin = sub(mul(block, kKeys), shift);
+    Value first = max(begin, zero);
+    Value end = min(add(begin, kKeys), numKeys);
+    Value count = max(sub(end, first), zero);
     auto emitTransposed = [&](Value rows) {
       Value transposed =
-          linalg::TransposeOp::create(b, loc, rows, empty({size, kKeys}, f32),
+          linalg::TransposeOp::create(*this, rows, empty({size, kKeys}, f32),
                                       ArrayRef<int64_t>{1, 0})
               ->getResult(0);
       return insert(transposed, blocks, {{block, 0, 0}, {1, size, kKeys}});
     };
     Value padded = empty({kKeys, size}, f32);
-    return either(
-        compare(arith::CmpIPredicate::eq, count, index(kKeys)),
+    return choose(
+        compare(arith::CmpIPredicate::eq, count, kKeys),
         [&] {
-          Value rows =
-              slice(keys, {{ivs[0], ivs[1], first, 0}, {1, 1, kKeys, size}}, 2);
+          Value rows = extract(
+              keys, {{ivs[0], ivs[1], first, 0}, {1, 1, kKeys, size}}, 2);
           return emitTransposed(convertElements(rows, f32));
         },
         [&] {
@@ -137,10 +127,10 @@ Value StripLowering::emitKeyBlocks(Value keys) {
               extractRows(keys, ivs[0], ivs[1], first, count), f32);
           return emitTransposed(
               insert(rows, fill(padded, 0.0),
-                     {{subtract(first, begin), 0}, {count, size}}));
+                     {{sub(first, begin), 0}, {count, size}}));
         });
   };
-  blocks = loop(zero, numBlocks, blocks, emitBlock);
+  blocks = loop(0, numBlocks, blocks, emitBlock);
   insertInParallel(forall, blocks, out, ofHead);
   return forall.getResult(0);
 }
@@ -152,15 +142,13 @@ void StripLowering::emitKeys(Tile &tile) {
     Value first = add(tile.position, scoreRows - tileRows - halo);
     Value last = add(tile.position, scoreRows - 1);
     VisibleKeys keys =
-        emitVisibleKeys(b, loc, op.getMask(), tile.batch, zero, {first, last},
-                        numKeys, op.getMaskCaptures());
+        emitVisibleKeys(*this, getLoc(), op.getMask(), tile.batch, zero,
+                        {first, last}, numKeys, op.getMaskCaptures());
     begin = keys.begin;
     tile.end = keys.end;
   }
-  tile.firstBlock = arith::DivUIOp::create(b, loc, begin, index(kKeys));
-  tile.numBlocks =
-      subtract(arith::CeilDivUIOp::create(b, loc, tile.end, index(kKeys)),
-               tile.firstBlock);
+  tile.firstBlock = div(begin, kKeys);
+  tile.numBlocks = sub(ceilDiv(tile.end, kKeys), tile.firstBlock);
 }
 
 std::pair<Value, Value> StripLowering::emitTile(const Tile &tile) {
@@ -175,7 +163,7 @@ std::pair<Value, Value> StripLowering::emitTile(const Tile &tile) {
           [&](ValueRange x) {
             Value sum = x[0];
             if (!hasAfter)
-              sum = arith::MulFOp::create(b, loc, sum, x[1]);
+              sum = mulF(sum, x[1]);
             return convert(sum, op.getElementType());
           });
   return {output, extract(result.normalization.logSumExp, tail)};
@@ -203,7 +191,7 @@ Value StripLowering::fillMargins(const Tile &tile, Value strip) {
 Value StripLowering::forEachBlock(
     const Tile &tile, Value initial,
     function_ref<Value(Value, Value, Value)> body) {
-  return loop(zero, tile.numBlocks, initial, [&](Value block, Value carried) {
+  return loop(0, tile.numBlocks, initial, [&](Value block, Value carried) {
     return body(block, getColumn(block), carried);
   });
 }

@@ -8,9 +8,6 @@
 #include "lib/MultiToken/StripBackward.h"
 #include "lib/Reference/StageCode.h"
 
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/Math/IR/Math.h"
-
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -39,25 +36,25 @@ StripBackward::StripBackward(MultiTokenAttentionBackwardOp op,
 SmallVector<Value> StripBackward::emit() {
   prepare();
   valueBlocks = emitKeyBlocks(op.getValue());
-  StageCode code(b, loc);
+  StageCode code(getLoc(), *this);
   transposedBefore = code.transpose(before);
   transposedAfter = code.transpose(after);
   numRows = dim(gradients.getOutputGradient(), 2);
-  past = subtract(numQueries, numRows); // T2
+  past = sub(numQueries, numRows); // T2
   SmallVector<OpFoldResult> counts =
       fold({dim(op.getQuery(), 0), op.getNumQueryHeads() / unitHeads});
-  auto forall = scf::ForallOp::create(b, loc, counts, createParts(),
-                                      /*mapping=*/std::nullopt);
+  SmallVector<Value> parts = createParts();
+  scf::ForallOp forall;
   {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(forall.getBody());
+    OpBuilder::InsertionGuard guard(*this);
+    forall = enterForall(counts, parts);
     emitIteration(forall);
   }
   SmallVector<Value> results;
   for (unsigned number = 0; number < gradients.getOuts().size(); ++number)
     results.push_back(emitGradient(number, forall.getResult(number)));
   Value isFinite =
-      AllFiniteOp::create(b, loc, b.getI1Type(), forall.getResults().back());
+      AllFiniteOp::create(*this, getI1Type(), forall.getResults().back());
   return emitUnlessFinite(isFinite, results);
 }
 
@@ -79,8 +76,7 @@ SmallVector<Value> StripBackward::createParts() {
 Box StripBackward::getPart(unsigned number, Value batch, Value unit) {
   int64_t numUnits = op.getNumQueryHeads() / unitHeads;
   auto of = [&](int64_t count) {
-    return Box{{batch, multiply(unit, count / numUnits)},
-               {1, count / numUnits}};
+    return Box{{batch, mul(unit, count / numUnits)}, {1, count / numUnits}};
   };
   if (number == gradients.getOuts().size())
     return of(numUnits);
@@ -91,7 +87,7 @@ Box StripBackward::getPart(unsigned number, Value batch, Value unit) {
   for (int64_t dimension = hasBatches ? 2 : 1; dimension < type.getRank();
        ++dimension) {
     box.offsets.push_back(0);
-    box.sizes.push_back(tensor::getMixedSize(b, loc, like, dimension));
+    box.sizes.push_back(size(like, dimension));
   }
   return box;
 }
@@ -105,48 +101,44 @@ void StripBackward::emitIteration(scf::ForallOp forall) {
     if (number + 1 == parts.size())
       break;
     auto type = cast<RankedTensorType>(part.getType());
-    Value own = slice(part, boxes.back(), unsigned(type.getRank()) - 1);
+    Value own = extract(part, boxes.back(), unsigned(type.getRank()) - 1);
     if (type.getElementType() != f32)
       own = emptyLike(own, f32);
     sums.push_back(fill(own, 0.0));
   }
-  Value firstHead = multiply(unit, unitHeads);
+  Value firstHead = mul(unit, unitHeads);
   auto emitGroup = [&](Value group, ValueRange carried) {
-    Value c = multiply(group, heads);
+    Value c = mul(group, heads);
     auto emitRows = [&](Value number, ValueRange carried) {
-      Value row = multiply(number, tileRows);
+      Value row = mul(number, tileRows);
       Tile tile;
       tile.batch = batch;
       tile.numHeads = heads;
       tile.firstHead = add(firstHead, c);
-      tile.first = subtract(add(past, row), scoreRows - tileRows);
-      tile.position = add(op.createFirstPosition(b, batch, numQueries, numKeys),
-                          tile.first);
+      tile.first = sub(add(past, row), scoreRows - tileRows);
+      tile.position =
+          add(op.createFirstPosition(*this, batch, numQueries, numKeys),
+              tile.first);
       emitKeys(tile);
       emitQueries(tile);
       return emitTile(tile, c, row, carried);
     };
-    Value numTiles =
-        arith::CeilDivUIOp::create(b, loc, numRows, index(tileRows));
-    return loop(zero, numTiles, carried, emitRows);
+    Value numTiles = ceilDiv(numRows, tileRows);
+    return loop(0, numTiles, carried, emitRows);
   };
-  sums = loop(zero, index(unitHeads / heads), sums, emitGroup);
+  sums = loop(0, unitHeads / heads, sums, emitGroup);
 
   Value isFinite;
   for (Value sum : ArrayRef(sums).take_front(3)) {
-    Value is = AllFiniteOp::create(b, loc, b.getI1Type(), sum);
-    isFinite = isFinite ? arith::AndIOp::create(b, loc, isFinite, is) : is;
+    Value is = AllFiniteOp::create(*this, getI1Type(), sum);
+    isFinite = isFinite ? bitAnd(isFinite, is) : is;
   }
-  Value flag = select(isFinite, real(f32, 0.0), real(f32, kInfinity));
   Value flags =
-      linalg::FillOp::create(b, loc, flag, empty({1, 1}, f32)).getResult(0);
+      fill(empty({1, 1}, f32), select(isFinite, real(0.0), real(kInfinity)));
   for (auto [number, sum] : llvm::enumerate(sums))
-    insertInParallel(
-        forall,
-        convertElements(
-            sum, cast<FloatType>(cast<RankedTensorType>(parts[number].getType())
-                                     .getElementType())),
-        parts[number], boxes[number]);
+    insertInParallel(forall,
+                     convertElements(sum, getElementTypeOrSelf(parts[number])),
+                     parts[number], boxes[number]);
   insertInParallel(forall, flags, parts.back(), boxes.back());
 }
 
@@ -154,30 +146,24 @@ Value StripBackward::emitGradient(unsigned number, Value parts) {
   if (number < 3)
     return parts;
   Value out = gradients.getOuts()[number];
-  auto type = cast<RankedTensorType>(out.getType());
-  Value sums = type.getElementType() == f32 ? out : emptyLike(out, f32);
-  SmallVector<AffineExpr> all, kept;
-  for (unsigned dim = 0; dim <= type.getRank(); ++dim)
-    all.push_back(b.getAffineDimExpr(dim));
-  kept.append(all.begin() + 1, all.end());
-  sums = createGeneric(b, loc, parts, fill(sums, 0.0), {all, kept},
-                       [&](ValueRange x) { return addF(x[1], x[0]); });
-  return convertElements(sums, cast<FloatType>(type.getElementType()));
+  AffineMap all = getMultiDimIdentityMap(
+      unsigned(cast<RankedTensorType>(parts.getType()).getRank()));
+  Value sums =
+      generic(parts, TensorCode::emitSums(out, f32), {all, all.dropResult(0)},
+              [&](ValueRange x) { return addF(x[1], x[0]); });
+  return convertElements(sums, getElementTypeOrSelf(out));
 }
 
 /// The gradients as they are, or computed once more by an op without a plan,
 /// which the reference lowering is for (B4).
 SmallVector<Value> StripBackward::emitUnlessFinite(Value isFinite,
                                                    ValueRange results) {
-  auto ifOp = scf::IfOp::create(b, loc, TypeRange(results), isFinite,
-                                /*withElseRegion=*/true);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(ifOp.thenBlock());
-  scf::YieldOp::create(b, loc, results);
-  b.setInsertionPointToStart(ifOp.elseBlock());
-  auto exact = cast<MultiTokenAttentionBackwardOp>(b.clone(*gradients));
-  exact->removeAttr(PlanAttr::kName);
-  exact.getOutsMutable().assign(results);
-  scf::YieldOp::create(b, loc, exact.getResults());
-  return ifOp.getResults();
+  return choose(
+      isFinite, [&] { return SmallVector<Value>(results); },
+      [&] {
+        auto exact = cast<MultiTokenAttentionBackwardOp>(clone(*gradients));
+        exact->removeAttr(PlanAttr::kName);
+        exact.getOutsMutable().assign(results);
+        return SmallVector<Value>(exact.getResults());
+      });
 }

@@ -122,8 +122,7 @@ private:
   }
   /// How many keys of a block there are.
   Value emitCount(const Tile &tile, Value first) {
-    return arith::MinUIOp::create(b, loc, subtract(tile.end, first),
-                                  index(kKeys));
+    return minU(sub(tile.end, first), kKeys);
   }
   /// Rows of keys, as f32.
   Value emitKeyRows(const Tile &tile, Value tensor, Value c, Value first,
@@ -133,9 +132,6 @@ private:
                                        first, count),
                            f32);
   }
-  Value mul(Value x, Value y) { return arith::MulFOp::create(b, loc, x, y); }
-  Value addF(Value x, Value y) { return arith::AddFOp::create(b, loc, x, y); }
-  Value subF(Value x, Value y) { return arith::SubFOp::create(b, loc, x, y); }
   MultiTokenAttentionBackwardOp gradients;
   Region &slope;
   int64_t unitHeads; ///< Query heads of an iteration.

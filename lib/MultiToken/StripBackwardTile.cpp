@@ -7,16 +7,13 @@
 
 #include "lib/MultiToken/StripBackward.h"
 
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
-
 using namespace mlir;
 using namespace mlir::attn;
 
 SmallVector<Value> StripBackward::emitTile(const Tile &tile, Value c, Value row,
                                            ValueRange carried) {
   SmallVector<Value> sums(carried);
-  Value count =
-      arith::MinUIOp::create(b, loc, subtract(numRows, row), index(tileRows));
+  Value count = minU(sub(numRows, row), tileRows);
   Strips strips = emitStrips(tile);
   Value outputRows = emitOutputRows(tile, row, count);
   sums[2] = addToValues(tile, c, strips, outputRows, sums[2]);
@@ -78,8 +75,7 @@ StripBackward::Strips StripBackward::emitStrips(const Tile &tile) {
     Box columns = getKeyColumns(tile, 0, scoreRows);
     // What is visible is never -0.0.
     Value marked = map({}, extract(weights, columns), [&](ValueRange x) {
-      return select(isMinusInfinity(x[0]), real(f32, -0.0),
-                    addF(x[0], real(f32, 0.0)));
+      return select(isMinusInfinity(x[0]), real(-0.0), addF(x[0], real(0.0)));
     });
     strips.scores = fillMargins(tile, insert(marked, weights, columns));
     weights = empty({tile.numHeads, weightRows, getStripWidth(tile)}, f32);
@@ -97,7 +93,7 @@ StripBackward::Strips StripBackward::emitStrips(const Tile &tile) {
       emitUpdate(extract(weights, columns), createSoftmax(tile.numHeads));
   Normalization normalization = emitNormalization(tile, update.softmax);
   Value probabilities = map(normalization.inverse, update.weights,
-                            [&](ValueRange x) { return mul(x[1], x[0]); });
+                            [&](ValueRange x) { return mulF(x[1], x[0]); });
   strips.probabilities =
       fillMargins(tile, insert(probabilities, weights, columns));
   strips.logSumExp = normalization.logSumExp;
@@ -107,7 +103,7 @@ StripBackward::Strips StripBackward::emitStrips(const Tile &tile) {
 Value StripBackward::emitOutputRows(const Tile &tile, Value row, Value count) {
   Value source = gradients.getOutputGradient();
   int64_t size = op.getValueType().getDimSize(3);
-  Value rows = slice(
+  Value rows = extract(
       source,
       {{tile.batch, tile.firstHead, row, 0}, {1, tile.numHeads, count, size}},
       3);
@@ -121,7 +117,7 @@ Value StripBackward::addToValues(const Tile &tile, Value c,
                                  Value sums) {
   int64_t size = op.getValueType().getDimSize(3);
   AffineExpr j, d, r;
-  bindDims(b.getContext(), j, d, r);
+  bindDims(getContext(), j, d, r);
   auto isHidden = [&](Value x) { return isMinusZero(x); };
   return forEachBlock(tile, sums, [&](Value block, Value column, Value sums) {
     Value first = getFirstKey(tile, block), count = emitCount(tile, first);
@@ -134,14 +130,14 @@ Value StripBackward::addToValues(const Tile &tile, Value c,
       column = zero;
       row = 0;
     }
-    return loop(zero, index(tile.numHeads), sums, [&](Value h, Value sums) {
+    return loop(0, tile.numHeads, sums, [&](Value h, Value sums) {
       Value keyHead = emitKeyHead(add(c, h));
       Box box = {{keyHead, first, 0}, {1, count, size}};
       Value part = multiplyAdd(
           {{r, j}, {r, d}, {j, d}},
-          {slice(weights, {{h, row, column}, {1, tileRows, count}}, 2),
-           slice(outputRows, {{h, 0, 0}, {1, tileRows, size}}, 2)},
-          slice(sums, box, 2));
+          {extract(weights, {{h, row, column}, {1, tileRows, count}}, 2),
+           extract(outputRows, {{h, 0, 0}, {1, tileRows, size}}, 2)},
+          extract(sums, box, 2));
       return insert(part, sums, box);
     });
   });
@@ -158,7 +154,7 @@ Value StripBackward::emitOfWeights(const Tile &tile, const Strips &strips,
                                    int64_t first) {
   Value strip =
       fill(empty({tile.numHeads, numRows, getStripWidth(tile)}, f32), 0.0);
-  return loop(zero, index(tile.numHeads), strip, [&](Value h, Value strip) {
+  return loop(0, tile.numHeads, strip, [&](Value h, Value strip) {
     return forEachBlock(
         tile, strip, [&](Value block, Value column, Value strip) {
           Value products = multiplyBlock(tile, outputRows, valueBlocks, h,
@@ -167,7 +163,7 @@ Value StripBackward::emitOfWeights(const Tile &tile, const Strips &strips,
               extractBlock(strips.probabilities, h, weightRows - tileRows,
                            tileRows, column, kKeys);
           products = map(marks, products, [&](ValueRange x) {
-            return select(isMinusZero(x[0]), real(f32, 0.0), x[1]);
+            return select(isMinusZero(x[0]), real(0.0), x[1]);
           });
           return insert(products, strip,
                         {{h, first, column}, {1, tileRows, kKeys}});
@@ -179,7 +175,7 @@ Value StripBackward::emitOfWeights(const Tile &tile, const Strips &strips,
 Value StripBackward::emitDelta(const Tile &tile, const Strips &strips,
                                Value gradient, Value row, Value count) {
   AffineExpr h, r, j;
-  bindDims(b.getContext(), h, r, j);
+  bindDims(getContext(), h, r, j);
   Value sums = fill(empty({tile.numHeads, weightRows}, f32), 0.0);
   sums = multiplyAdd(
       {{h, r, j}, {h, r, j}, {h, r}},
@@ -190,9 +186,9 @@ Value StripBackward::emitDelta(const Tile &tile, const Strips &strips,
   if (!ofLogSumExp)
     return sums;
   Box own = {{0, weightRows - tileRows}, {tile.numHeads, count}};
-  Value subtrahend =
-      slice(ofLogSumExp,
-            {{tile.batch, tile.firstHead, row}, {1, tile.numHeads, count}}, 2);
+  Value subtrahend = extract(
+      ofLogSumExp,
+      {{tile.batch, tile.firstHead, row}, {1, tile.numHeads, count}}, 2);
   Value part = map(subtrahend, extract(sums, own),
                    [&](ValueRange x) { return subF(x[1], x[0]); });
   return insert(part, sums, own);
@@ -203,16 +199,15 @@ Value StripBackward::addToSink(const Tile &tile, Value c, const Strips &strips,
   Value sinks = convertElements(
       extract(op.getSink(), {{tile.firstHead}, {tile.numHeads}}), f32);
   AffineExpr h, r;
-  bindDims(b.getContext(), h, r);
+  bindDims(getContext(), h, r);
   Box own = {{c}, {tile.numHeads}};
-  Value part = createGeneric(
-      b, loc, {sinks, strips.logSumExp, delta}, extract(sums, own),
-      {{h}, {h, r}, {h, r}, {h}}, [&](ValueRange x) {
-        // Of two infinities, the difference would be NaN.
-        Value weight = select(isMinusInfinity(x[0]), real(f32, 0.0),
-                              emitExp(subF(x[0], x[1])));
-        return subF(x[3], mul(weight, x[2]));
-      });
+  Value part = generic({sinks, strips.logSumExp, delta}, extract(sums, own),
+                       {{h}, {h, r}, {h, r}, {h}}, [&](ValueRange x) {
+                         // Of two infinities, the difference would be NaN.
+                         Value weight = select(isMinusInfinity(x[0]), real(0.0),
+                                               emitExp(subF(x[0], x[1])));
+                         return subF(x[3], mulF(weight, x[2]));
+                       });
   return insert(part, sums, own);
 }
 
@@ -222,7 +217,7 @@ Value StripBackward::emitOfSoftmax(const Tile &tile, const Strips &strips,
   Box rows = getKeyColumns(tile, frontRows, weightRows);
   Value part = map({extract(strips.probabilities, getKeyColumns(tile)), delta},
                    extract(gradient, rows),
-                   [&](ValueRange x) { return mul(x[0], subF(x[2], x[1])); });
+                   [&](ValueRange x) { return mulF(x[0], subF(x[2], x[1])); });
   return insert(part, gradient, rows);
 }
 
@@ -250,26 +245,26 @@ Value StripBackward::goBackThroughMixing(const Tile &tile, Value c,
           rows = side.numRows, numGroups = tile.numHeads / mixed;
   auto isHidden = [&](Value x) { return isMinusZero(x); };
   AffineExpr e, o, r, j;
-  bindDims(b.getContext(), e, o, r, j);
+  bindDims(getContext(), e, o, r, j);
   // Of each row, so that only its keys are added up by lanes.
   Value ofRows = fill(empty({numGroups, mixed, mixed, rows}, f32), 0.0);
   SmallVector<Value> carried = loop(
-      zero, tile.numBlocks, ValueRange{gradient, ofRows},
+      0, tile.numBlocks, ValueRange{gradient, ofRows},
       [&](Value block, ValueRange carried) {
         Value column = getColumn(block);
         Box own = getBlock(tile, side.first, rows, column);
         Value read = emitMixingInput(tile, side, column),
               written = extract(carried[0], own);
-        Value ofRows = loop(
-            zero, index(numGroups), carried[1], [&](Value group, Value ofRows) {
-              Value first = multiply(group, mixed);
+        Value ofRows =
+            loop(0, numGroups, carried[1], [&](Value group, Value ofRows) {
+              Value first = mul(group, mixed);
               auto getGroup = [&](Value block) {
-                return slice(block, {{first, 0, 0}, {mixed, rows, kKeys}}, 3);
+                return extract(block, {{first, 0, 0}, {mixed, rows, kKeys}}, 3);
               };
               Box box = {{group, 0, 0, 0}, {1, mixed, mixed, rows}};
               Value part = multiplyAdd({{e, r, j}, {o, r, j}, {e, o, r}},
                                        {getGroup(read), getGroup(written)},
-                                       slice(ofRows, box, 3));
+                                       extract(ofRows, box, 3));
               return insert(part, ofRows, box);
             });
         Stages transposed = {Value(), side.transposed.mixing};
@@ -279,13 +274,12 @@ Value StripBackward::goBackThroughMixing(const Tile &tile, Value c,
         return SmallVector<Value>{insert(mixedBlock, carried[0], own), ofRows};
       });
   AffineExpr g;
-  bindDims(b.getContext(), g, e, o, r);
+  bindDims(getContext(), g, e, o, r);
   Value &sum = sums[side.firstResult + (side.stages.kernel ? 1 : 0)];
-  Value group = arith::DivUIOp::create(b, loc, c, index(mixed));
+  Value group = div(c, mixed);
   Box own = {{group, 0, 0}, {numGroups, mixed, mixed}};
-  Value part = createGeneric(b, loc, carried[1], extract(sum, own),
-                             {{g, e, o, r}, {g, e, o}},
-                             [&](ValueRange x) { return addF(x[1], x[0]); });
+  Value part = generic(carried[1], extract(sum, own), {{g, e, o, r}, {g, e, o}},
+                       [&](ValueRange x) { return addF(x[1], x[0]); });
   sum = insert(part, sum, own);
   return carried[0];
 }
@@ -300,25 +294,24 @@ Value StripBackward::addToKernel(const Tile &tile, Value c, const Side &side,
           numRead = cast<RankedTensorType>(side.read.getType()).getDimSize(1),
           readRows = side.numRows + halo;
   AffineExpr e, a, k, r, j;
-  bindDims(b.getContext(), e, a, k, r, j);
-  return loop(zero, index(tile.numHeads), sums, [&](Value h, Value sums) {
+  bindDims(getContext(), e, a, k, r, j);
+  return loop(0, tile.numHeads, sums, [&](Value h, Value sums) {
     Value first = h;
     SmallVector<Number> offsets(size_t(type.getRank()), 0), sizes = { 1 };
     offsets[0] = add(c, h);
     for (int64_t size : type.getShape().drop_front())
       sizes.push_back(size);
     if (mixes)
-      first = subtract(
-          h, arith::RemUIOp::create(b, loc, h, index(mixed)).getResult());
+      first = sub(h, rem(h, mixed));
     Box own = {offsets, sizes};
     return forEachBlock(tile, sums, [&](Value, Value column, Value sums) {
-      Value read = extract(
-          side.read, {{first, numRead - readRows, subtract(column, reach)},
-                      {mixed, readRows, kKeys + 2 * reach}});
+      Value read =
+          extract(side.read, {{first, numRead - readRows, sub(column, reach)},
+                              {mixed, readRows, kKeys + 2 * reach}});
       Value written =
           extractBlock(gradient, h, side.first, side.numRows, column, kKeys);
       Value part = multiplyAdd({{e, r + a, j + k}, {r, j}, {e, a, k}},
-                               {read, written}, slice(sums, own, 3));
+                               {read, written}, extract(sums, own, 3));
       return insert(part, sums, own);
     });
   });
@@ -342,36 +335,36 @@ SmallVector<Value> StripBackward::addToRows(const Tile &tile, Value c,
                                             ValueRange carried) {
   int64_t size = op.getQueryType().getDimSize(3);
   AffineExpr r, j, d;
-  bindDims(b.getContext(), r, j, d);
+  bindDims(getContext(), r, j, d);
   SmallVector<Value> sums(carried);
   Value rows = fill(empty({tile.numHeads, scoreRows, size}, f32), 0.0);
   auto emitHead = [&](Value h, Value ofProducts, Value first, Value count,
                       ValueRange carried) -> SmallVector<Value> {
-    Value block = slice(ofProducts, {{h, 0, 0}, {1, scoreRows, count}}, 2);
+    Value block = extract(ofProducts, {{h, 0, 0}, {1, scoreRows, count}}, 2);
     Box ofQueries = {{h, 0, 0}, {1, scoreRows, size}},
         ofKeys = {{emitKeyHead(add(c, h)), first, 0}, {1, count, size}};
     Value query =
         multiplyAdd({{r, j}, {j, d}, {r, d}},
                     {block, emitKeyRows(tile, op.getKey(), h, first, count)},
-                    slice(carried[0], ofQueries, 2));
+                    extract(carried[0], ofQueries, 2));
     Value key = multiplyAdd({{r, j}, {r, d}, {j, d}},
-                            {block, slice(tile.queries, ofQueries, 2)},
-                            slice(carried[1], ofKeys, 2));
+                            {block, extract(tile.queries, ofQueries, 2)},
+                            extract(carried[1], ofKeys, 2));
     return {insert(query, carried[0], ofQueries),
             insert(key, carried[1], ofKeys)};
   };
-  SmallVector<Value> results = loop(
-      zero, tile.numBlocks, ValueRange{rows, sums[1]},
-      [&](Value block, ValueRange carried) {
-        Value column = getColumn(block), first = getFirstKey(tile, block),
-              count = emitCount(tile, first);
-        Value ofProducts =
-            emitOfProducts(tile, c, block, column, strips, gradient);
-        return loop(zero, index(tile.numHeads), carried,
-                    [&](Value h, ValueRange carried) {
-                      return emitHead(h, ofProducts, first, count, carried);
-                    });
-      });
+  SmallVector<Value> results =
+      loop(0, tile.numBlocks, ValueRange{rows, sums[1]},
+           [&](Value block, ValueRange carried) {
+             Value column = getColumn(block), first = getFirstKey(tile, block),
+                   count = emitCount(tile, first);
+             Value ofProducts =
+                 emitOfProducts(tile, c, block, column, strips, gradient);
+             return loop(
+                 0, tile.numHeads, carried, [&](Value h, ValueRange carried) {
+                   return emitHead(h, ofProducts, first, count, carried);
+                 });
+           });
   sums[0] = addQueryRows(tile, c, results[0], sums[0]);
   sums[1] = results[1];
   return sums;
@@ -389,7 +382,7 @@ Value StripBackward::emitOfProducts(const Tile &tile, Value c, Value block,
     return extract(gradient, getBlock(tile, 0, scoreRows, column));
   Value marks = strips.scores ? strips.scores : strips.probabilities;
   Value firstKey = getFirstKey(tile, block);
-  return loop(zero, index(tile.numHeads), blocks, [&](Value h, Value blocks) {
+  return loop(0, tile.numHeads, blocks, [&](Value h, Value blocks) {
     Value head = add(tile.firstHead, h);
     SmallVector<Value> inputs = {
         extractBlock(marks, h, 0, scoreRows, column, kKeys)};
@@ -402,16 +395,15 @@ Value StripBackward::emitOfProducts(const Tile &tile, Value c, Value block,
       Value result = before.kernel ? x.back() : x[1];
       if (op.hasScore()) {
         auto at = [&](int64_t dim, Value first) -> Value {
-          return arith::AddIOp::create(
-              b, loc, linalg::IndexOp::create(b, loc, dim), first);
+          return add(iteration(dim), first);
         };
         SmallVector<Value> arguments = {x[before.kernel ? 1 : 2], tile.batch,
                                         head, at(0, tile.position),
                                         at(1, firstKey)};
         llvm::append_range(arguments, op.getScoreCaptures());
-        result = mul(result, evaluateRegion(b, slope, arguments).value);
+        result = mulF(result, evaluateRegion(*this, slope, arguments).value);
       }
-      return select(isMinusZero(x[0]), real(f32, 0.0), result);
+      return select(isMinusZero(x[0]), real(0.0), result);
     });
     return insertBlock(own, blocks, h, 0);
   });
@@ -421,14 +413,13 @@ Value StripBackward::emitOfProducts(const Tile &tile, Value c, Value block,
 Value StripBackward::addQueryRows(const Tile &tile, Value c, Value rows,
                                   Value sums) {
   int64_t size = op.getQueryType().getDimSize(3);
-  Value low = arith::MaxSIOp::create(b, loc, tile.first, zero);
-  Value high =
-      arith::MinSIOp::create(b, loc, add(tile.first, scoreRows), numQueries);
-  Value count = subtract(high, low);
+  Value low = max(tile.first, zero);
+  Value high = min(add(tile.first, scoreRows), numQueries);
+  Value count = sub(high, low);
   Box own = {{c, low, 0}, {tile.numHeads, count, size}};
-  Value part = map(extract(rows, {{0, subtract(low, tile.first), 0},
+  Value part = map(extract(rows, {{0, sub(low, tile.first), 0},
                                   {tile.numHeads, count, size}}),
                    extract(sums, own),
-                   [&](ValueRange x) { return addF(x[1], mul(x[0], scale)); });
+                   [&](ValueRange x) { return addF(x[1], mulF(x[0], scale)); });
   return insert(part, sums, own);
 }

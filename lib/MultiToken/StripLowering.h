@@ -116,7 +116,7 @@ protected:
   BlockVerdict emitVerdict(const Tile &tile, Value head, Value row,
                            int64_t numRows, Value key, int64_t keys);
   Value getFirstKey(const Tile &tile, Value block) {
-    return multiply(add(tile.firstBlock, block), kKeys);
+    return mul(add(tile.firstBlock, block), kKeys);
   }
   /// Makes scores of a block of products in a strip. Those of the columns
   /// before it may be hidden once more: of an operation on the block alone, the
@@ -281,11 +281,9 @@ protected:
   /// What some rows of a strip have of keys.
   Box getKeyColumns(const Tile &tile, int64_t row, int64_t numRows) {
     return {{0, row, firstColumn},
-            {tile.numHeads, numRows, multiply(tile.numBlocks, kKeys)}};
+            {tile.numHeads, numRows, mul(tile.numBlocks, kKeys)}};
   }
-  Value getColumn(Value block) {
-    return add(multiply(block, kKeys), firstColumn);
-  }
+  Value getColumn(Value block) { return add(mul(block, kKeys), firstColumn); }
   /// Zeros in the margins around a strip's keys.
   Value fillMargins(const Tile &tile, Value strip);
   /// `body` for the first column of each block of keys of a strip.
@@ -295,7 +293,7 @@ protected:
   /// `count` columns and `numRows` rows of one head.
   Value extractBlock(Value strip, Value head, int64_t row, int64_t numRows,
                      Number column, int64_t count) {
-    return slice(strip, {{head, row, column}, {1, numRows, count}}, 2);
+    return extract(strip, {{head, row, column}, {1, numRows, count}}, 2);
   }
   Value insertBlock(Value block, Value strip, Value head, Number column) {
     auto type = cast<RankedTensorType>(block.getType());
@@ -304,16 +302,9 @@ protected:
         {{head, 0, column}, {1, type.getDimSize(0), type.getDimSize(1)}});
   }
 
-  Value select(Value condition, Value yes, Value no) {
-    return arith::SelectOp::create(b, loc, condition, yes, no);
-  }
   /// Of a weight, which no visible position has.
   Value isMinusZero(Value weight);
-  Value compare(arith::CmpIPredicate predicate, Value lhs, Value rhs) {
-    return arith::CmpIOp::create(b, loc, predicate, lhs, rhs);
-  }
 
-  MultiTokenAttentionOp op;
   Stages before, after;
   FloatType f32;
   int64_t heads; ///< That are mixed with each other.

@@ -7,9 +7,6 @@
 
 #include "lib/MultiToken/StripLowering.h"
 
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/Math/IR/Math.h"
-
 #include <numbers>
 
 using namespace mlir;
@@ -18,11 +15,11 @@ using namespace mlir::attn;
 template <typename Combine>
 Value StripLowering::emitRowSums(Value strip, Value initial) {
   AffineExpr c, r, j;
-  bindDims(b.getContext(), c, r, j);
-  return createGeneric(b, loc, strip, initial, {{c, r, j}, {c, r}},
-                       [&](ValueRange x) -> Value {
-                         return Combine::create(b, loc, x[1], x[0]);
-                       });
+  bindDims(getContext(), c, r, j);
+  return generic(strip, initial, {{c, r, j}, {c, r}},
+                 [&](ValueRange x) -> Value {
+                   return Combine::create(*this, x[1], x[0]);
+                 });
 }
 
 StripLowering::Softmax StripLowering::createSoftmax(int64_t numHeads) {
@@ -33,14 +30,12 @@ StripLowering::Softmax StripLowering::createSoftmax(int64_t numHeads) {
 }
 
 Value StripLowering::finiteOrZero(Value largest) {
-  return select(isMinusInfinity(largest), real(f32, 0.0), largest);
+  return select(isMinusInfinity(largest), real(0.0), largest);
 }
 
 Value StripLowering::emitExp(Value power) {
   // Of a power that is at most 0, the error vanishes beside a weight of 1.
-  return math::Exp2Op::create(
-      b, loc,
-      arith::MulFOp::create(b, loc, power, real(f32, std::numbers::log2e)));
+  return math::Exp2Op::create(*this, mulF(power, real(std::numbers::log2e)));
 }
 
 Value StripLowering::emitWeights(Value scores, Value largest,
@@ -52,8 +47,8 @@ Value StripLowering::emitWeights(Value scores, Value largest,
     inputs.push_back(scores);
   // In place, a score is the old element, which comes next too.
   return map(inputs, destination ? destination : scores, [&](ValueRange x) {
-    Value weight = emitExp(arith::SubFOp::create(b, loc, x[1], x[0]));
-    return select(isMinusInfinity(x[1]), real(f32, -0.0), weight);
+    Value weight = emitExp(subF(x[1], x[0]));
+    return select(isMinusInfinity(x[1]), real(-0.0), weight);
   });
 }
 
@@ -63,14 +58,13 @@ StripLowering::Update StripLowering::emitUpdate(Value scores,
   Value largest = emitRowSums<arith::MaximumFOp>(scores, softmax.largest);
   Value factor = map(
       {softmax.largest, largest}, emptyLike(largest, f32), [&](ValueRange x) {
-        Value power = arith::SubFOp::create(b, loc, x[0], finiteOrZero(x[1]));
+        Value power = subF(x[0], finiteOrZero(x[1]));
         // Nothing was summed where all so far is hidden.
-        return select(isMinusInfinity(x[0]), real(f32, 0.0), emitExp(power));
+        return select(isMinusInfinity(x[0]), real(0.0), emitExp(power));
       });
   Value weights = emitWeights(scores, largest, destination);
-  Value sum = map(factor, softmax.sum, [&](ValueRange x) -> Value {
-    return arith::MulFOp::create(b, loc, x[1], x[0]);
-  });
+  Value sum = map(factor, softmax.sum,
+                  [&](ValueRange x) -> Value { return mulF(x[1], x[0]); });
   sum = emitRowSums<arith::AddFOp>(weights, sum);
   return {{largest, sum}, weights, factor};
 }
@@ -87,40 +81,30 @@ StripLowering::emitNormalization(const Tile &tile, const Softmax &softmax) {
     Value maximum, total, factor;
   };
   auto emitTerms = [&](ValueRange x) -> Terms {
-    Value one = real(f32, 1.0), largest = finiteOrZero(x[0]);
+    Value one = real(1.0), largest = finiteOrZero(x[0]);
     if (!op.getSink())
       return {largest, x[1], one};
-    Value maximum = finiteOrZero(arith::MaximumFOp::create(b, loc, x[0], x[2]));
+    Value maximum = finiteOrZero(maximumF(x[0], x[2]));
     auto emitShare = [&](Value score) {
       // A16: the difference of equal infinities would be NaN.
-      Value isLargest = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ,
-                                              score, maximum);
-      return select(isLargest, one,
-                    emitExp(arith::SubFOp::create(b, loc, score, maximum)));
+      Value isLargest = isEqualF(score, maximum);
+      return select(isLargest, one, emitExp(subF(score, maximum)));
     };
     Value factor = emitShare(largest);
-    Value total = arith::AddFOp::create(
-        b, loc, arith::MulFOp::create(b, loc, x[1], factor), emitShare(x[2]));
+    Value total = addF(mulF(x[1], factor), emitShare(x[2]));
     return {maximum, total, factor};
   };
   Value inverse =
       map(inputs, emptyLike(softmax.largest, f32), [&](ValueRange x) {
         Terms terms = emitTerms(x);
-        Value quotient =
-            arith::DivFOp::create(b, loc, terms.factor, terms.total);
-        return select(isMinusInfinity(x[0]), real(f32, 0.0), quotient);
+        Value quotient = divF(terms.factor, terms.total);
+        return select(isMinusInfinity(x[0]), real(0.0), quotient);
       });
   Value logSumExp =
       map(inputs, emptyLike(softmax.largest, f32), [&](ValueRange x) {
         Terms terms = emitTerms(x);
-        Value log = arith::AddFOp::create(
-            b, loc, terms.maximum, math::LogOp::create(b, loc, terms.total));
-        Value isInfinite =
-            arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ,
-                                  terms.maximum, real(f32, kInfinity));
-        log = select(isInfinite, terms.maximum, log); // A16
-        return select(isMinusInfinity(x[0]),
-                      op.getSink() ? x[2] : minusInfinity(), log);
+        return emitLogSumExp(terms.maximum, terms.total, isMinusInfinity(x[0]),
+                             op.getSink() ? x[2] : Value()); // A16
       });
   return {inverse, logSumExp};
 }
@@ -135,9 +119,8 @@ Value StripLowering::emitSums(const Tile &tile, Value strip, Value factors,
   bool hasRowEnds = canBoundKeys();
   int64_t groupRows = hasRowEnds ? choosePartRows(tileRows) : tileRows;
   return forEachBlock(tile, sums, [&](Value block, Value column, Value sums) {
-    Value first = multiply(add(tile.firstBlock, block), kKeys);
-    Value count =
-        arith::MinUIOp::create(b, loc, subtract(tile.end, first), index(kKeys));
+    Value first = mul(add(tile.firstBlock, block), kKeys);
+    Value count = minU(sub(tile.end, first), kKeys);
     Value weights = strip;
     int64_t row = weightRows - tileRows;
     if (after.kernel || after.mixing) {
@@ -152,48 +135,46 @@ Value StripLowering::emitSums(const Tile &tile, Value strip, Value factors,
                       emitKeyHead(add(tile.firstHead, c)), first, count),
           f32);
       auto emitRows = [&](Value group, Value sums) {
-        Value begin = multiply(group, groupRows);
+        Value begin = mul(group, groupRows);
         Value visible =
             hasRowEnds ? emitKeyCount(tile, begin, groupRows, first) : count;
         Box box = {{c, begin, 0}, {1, groupRows, size}};
         Value p =
-            slice(weights,
-                  {{c, add(begin, row), column}, {1, groupRows, visible}}, 2);
+            extract(weights,
+                    {{c, add(begin, row), column}, {1, groupRows, visible}}, 2);
         Value v = extract(value, {{0, 0}, {visible, size}});
-        Value sum = slice(sums, box, 2);
-        sum = either(
+        Value sum = extract(sums, box, 2);
+        sum = choose(
             exact, [&] { return emitExactSums(p, v, sum); },
             [&] {
-              return linalg::MatmulOp::create(b, loc, sum.getType(),
+              return linalg::MatmulOp::create(*this, sum.getType(),
                                               ValueRange{p, v}, sum)
                   .getResult(0);
             });
         return insert(sum, sums, box);
       };
-      return loop(zero, index(tileRows / groupRows), sums, emitRows);
+      return loop(0, tileRows / groupRows, sums, emitRows);
     };
-    return loop(zero, index(heads), sums, emitHead);
+    return loop(0, heads, sums, emitHead);
   });
 }
 
 Value StripLowering::emitKeyCount(const Tile &tile, Value row, int64_t numRows,
                                   Value first) {
   Value position = add(tile.position, add(row, scoreRows - tileRows));
-  VisibleKeys keys = emitVisibleKeys(b, loc, op.getMask(), tile.batch, zero,
-                                     {position, add(position, numRows - 1)},
-                                     tile.end, op.getMaskCaptures());
-  Value count = arith::MaxSIOp::create(b, loc, subtract(keys.end, first), zero);
-  return arith::MinSIOp::create(b, loc, count, index(kKeys));
+  VisibleKeys keys = emitVisibleKeys(
+      *this, getLoc(), op.getMask(), tile.batch, zero,
+      {position, add(position, numRows - 1)}, tile.end, op.getMaskCaptures());
+  Value count = max(sub(keys.end, first), zero);
+  return min(count, kKeys);
 }
 
 Value StripLowering::emitExactSums(Value weights, Value value, Value sums) {
   AffineExpr r, j, d;
-  bindDims(b.getContext(), r, j, d);
-  return createGeneric(b, loc, {weights, value}, sums, {{r, j}, {j, d}, {r, d}},
-                       [&](ValueRange x) {
-                         Value sum = arith::AddFOp::create(
-                             b, loc, x[2],
-                             arith::MulFOp::create(b, loc, x[0], x[1]));
-                         return select(isMinusZero(x[0]), x[2], sum);
-                       });
+  bindDims(getContext(), r, j, d);
+  return generic({weights, value}, sums, {{r, j}, {j, d}, {r, d}},
+                 [&](ValueRange x) {
+                   Value sum = addF(x[2], mulF(x[0], x[1]));
+                   return select(isMinusZero(x[0]), x[2], sum);
+                 });
 }

@@ -13,9 +13,6 @@
 
 #include "lib/MultiToken/StripLowering.h"
 
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/Math/IR/Math.h"
-
 using namespace mlir;
 using namespace mlir::attn;
 
@@ -26,10 +23,10 @@ constexpr int64_t kPartLanes = 16;
 constexpr int64_t kMostMixed = 4;
 
 Value StripLowering::isMinusZero(Value weight) {
-  Type i32 = b.getI32Type();
-  Value bits = arith::BitcastOp::create(b, loc, i32, weight);
+  Type i32 = getI32Type();
+  Value bits = arith::BitcastOp::create(*this, i32, weight);
   Value sign = arith::ConstantOp::create(
-      b, loc, b.getIntegerAttr(i32, APInt::getSignMask(32)));
+      *this, getIntegerAttr(i32, APInt::getSignMask(32)));
   return compare(arith::CmpIPredicate::eq, bits, sign);
 }
 
@@ -47,7 +44,7 @@ Value StripLowering::emitStages(const Tile &tile, Stages stages,
       return emitConvolution(tile, stages, input, column, c, numRows,
                              isLast ? input.mark : 0.0, blocks, place);
     };
-    convolved = loop(zero, index(tile.numHeads), blocks, convolve);
+    convolved = loop(0, tile.numHeads, blocks, convolve);
     if (isLast)
       return convolved;
   }
@@ -65,25 +62,25 @@ Value StripLowering::emitMixed(const Tile &tile, Stages stages,
   // Some heads at once, so that what they are mixed of is loaded once for all.
   int64_t count = stages.getNumMixedHeads();
   auto mix = [&](Value step, Value result) {
-    Value c = multiply(step, count);
+    Value c = mul(step, count);
     for (auto [i, block] : llvm::enumerate(emitMixing(
              tile, stages, input, column, c, count, numRows, convolved)))
       result =
           insertBlock(block, result, add(c, int64_t(i)), destinationColumn);
     return result;
   };
-  return loop(zero, index(tile.numHeads / count), destination, mix);
+  return loop(0, tile.numHeads / count, destination, mix);
 }
 
 Value StripLowering::emitHidden(const StageInput &input, Value row,
                                 Value column, Value c, Value block,
                                 double mark) {
   auto type = cast<RankedTensorType>(block.getType());
-  Value marks =
-      slice(input.strip,
-            {{c, row, column}, {1, type.getDimSize(0), type.getDimSize(1)}}, 2);
+  Value marks = extract(
+      input.strip,
+      {{c, row, column}, {1, type.getDimSize(0), type.getDimSize(1)}}, 2);
   return map(marks, block, [&](ValueRange x) {
-    return select(input.isHidden(x[0]), real(f32, mark), x[1]);
+    return select(input.isHidden(x[0]), real(mark), x[1]);
   });
 }
 
@@ -100,8 +97,8 @@ Value StripLowering::emitConvolution(const Tile &tile, Stages stages,
   int64_t skipped = input.getNumRows() - readRows;
   Value first = c;
   if (mixes) {
-    Value place = arith::RemUIOp::create(b, loc, c, index(mixed));
-    first = subtract(c, place);
+    Value place = rem(c, mixed);
+    first = sub(c, place);
   }
 
   SmallVector<Number> offsets(kernelType.getRank(), 0),
@@ -109,14 +106,12 @@ Value StripLowering::emitConvolution(const Tile &tile, Stages stages,
   offsets[0] = add(tile.firstHead, c);
   for (int64_t dim = 1; dim < kernelType.getRank(); ++dim)
     sizes[dim] = kernelType.getDimSize(dim);
-  Value kernel = slice(stages.kernel, {offsets, sizes}, 3);
+  Value kernel = extract(stages.kernel, {offsets, sizes}, 3);
   AffineExpr r, j, e, a, k;
-  bindDims(b.getContext(), r, j, e, a, k);
+  bindDims(getContext(), r, j, e, a, k);
   // Some rows and lanes of the result, from those of a block with its margins.
   auto getPart = [&](Value row, int64_t rows, Value lane, int64_t lanes) {
-    return Box{
-        {c, row, add(IndexBuilder(loc, b).index(destinationColumn), lane)},
-        {1, rows, lanes}};
+    return Box{{c, row, add(destinationColumn, lane)}, {1, rows, lanes}};
   };
   auto convolve = [&](Value block, Value destination, Value row, int64_t rows,
                       Value lane, int64_t lanes) {
@@ -124,14 +119,13 @@ Value StripLowering::emitConvolution(const Tile &tile, Stages stages,
         extract(block, {{0, row, add(lane, margin - stages.getKeyHalo())},
                         {mixed, rows + cq - 1, lanes + ck - 1}});
     Value sums =
-        fill(slice(destination, getPart(row, rows, lane, lanes), 2), 0.0);
+        fill(extract(destination, getPart(row, rows, lane, lanes), 2), 0.0);
     return multiplyAdd({{e, r + a, j + k}, {e, a, k}, {r, j}}, {read, kernel},
                        sums);
   };
 
-  Value source =
-      extract(input.strip, {{first, skipped, subtract(column, margin)},
-                            {mixed, readRows, readColumns}});
+  Value source = extract(input.strip, {{first, skipped, sub(column, margin)},
+                                       {mixed, readRows, readColumns}});
   // What is hidden is 0 as it is.
   if (input.marksAreZero && !input.factors) {
     Value block = convolve(source, destination, zero, numRows, zero, kKeys);
@@ -151,9 +145,9 @@ Value StripLowering::emitConvolution(const Tile &tile, Stages stages,
     Value visible = map(inputs, copy, [&](ValueRange x) {
       Value result = x[0];
       if (!input.marksAreZero)
-        result = select(input.isHidden(result), real(f32, 0.0), result);
+        result = select(input.isHidden(result), real(0.0), result);
       if (input.factors)
-        result = arith::MulFOp::create(b, loc, result, x[1]);
+        result = mulF(result, x[1]);
       return result;
     });
     // After the softmax, every block is copied, and most have nothing hidden.
@@ -169,31 +163,30 @@ Value StripLowering::emitConvolution(const Tile &tile, Stages stages,
     if (!inParts)
       return emitPart(zero, zero, destination);
     auto emitRows = [&](Value i, Value destination) {
-      Value row = multiply(i, rows);
-      return loop(zero, index(kKeys / lanes), destination,
-                  [&](Value i, Value destination) {
-                    Value lane = multiply(i, lanes);
-                    BlockVerdict verdict =
-                        emitVerdict(tile, add(tile.firstHead, c),
-                                    add(row, scoreRows - numRows), rows,
-                                    add(input.firstKey, lane), lanes);
-                    return either(
-                        verdict.isEmpty,
-                        [&] {
-                          Box part = getPart(row, rows, lane, lanes);
-                          Value marks = fill(slice(destination, part, 2), mark);
-                          return insert(marks, destination, part);
-                        },
-                        [&] { return emitPart(row, lane, destination); });
-                  });
+      Value row = mul(i, rows);
+      return loop(
+          0, kKeys / lanes, destination, [&](Value i, Value destination) {
+            Value lane = mul(i, lanes);
+            BlockVerdict verdict = emitVerdict(
+                tile, add(tile.firstHead, c), add(row, scoreRows - numRows),
+                rows, add(input.firstKey, lane), lanes);
+            return choose(
+                verdict.isEmpty,
+                [&] {
+                  Box part = getPart(row, rows, lane, lanes);
+                  Value marks = fill(extract(destination, part, 2), mark);
+                  return insert(marks, destination, part);
+                },
+                [&] { return emitPart(row, lane, destination); });
+          });
     };
-    return loop(zero, index(numRows / rows), destination, emitRows);
+    return loop(0, numRows / rows, destination, emitRows);
   };
   if (input.marksAreZero)
     return emitVisible();
   // Nothing is hidden in most blocks, so that they need no copy.
-  return either(
-      AllFiniteOp::create(b, loc, b.getI1Type(), source),
+  return choose(
+      AllFiniteOp::create(*this, getI1Type(), source),
       [&] {
         Value block = convolve(source, destination, zero, numRows, zero, kKeys);
         return insert(block, destination, getPart(zero, numRows, zero, kKeys));
@@ -208,10 +201,9 @@ SmallVector<Value> StripLowering::emitMixing(const Tile &tile, Stages stages,
                                              Value convolved) {
   int64_t mixed = stages.getNumMixedHeads(),
           skipped = input.getNumRows() - numRows;
-  Value place = arith::RemUIOp::create(b, loc, c, index(mixed));
-  Value first = subtract(c, place);
-  Value group =
-      arith::DivUIOp::create(b, loc, add(tile.firstHead, c), index(mixed));
+  Value place = rem(c, mixed);
+  Value first = sub(c, place);
+  Value group = div(add(tile.firstHead, c), mixed);
   auto extractMarks = [&](Value head) {
     return extractBlock(input.strip, head, skipped, numRows, column, kKeys);
   };
@@ -228,25 +220,24 @@ SmallVector<Value> StripLowering::emitMixing(const Tile &tile, Stages stages,
   }
   // A number for each pair of heads, or one for each of their rows.
   Value weights =
-      slice(stages.mixing, {{group, 0, place}, {1, mixed, count}}, 2);
+      extract(stages.mixing, {{group, 0, place}, {1, mixed, count}}, 2);
   bool hasFactors = input.factors && !convolved;
   if (hasFactors)
     weights = emitRowWeights(weights, input.factors, first, numRows);
   for (int64_t o = 0; o < count; ++o)
     for (int64_t e = 0; e < mixed; ++e)
-      inputs.push_back(
-          hasFactors ? slice(weights, {{o, e, 0}, {1, 1, numRows}}, 1)
-                     : tensor::ExtractOp::create(
-                           b, loc, weights, ValueRange{index(e), index(o)}));
+      inputs.push_back(hasFactors
+                           ? extract(weights, {{o, e, 0}, {1, 1, numRows}}, 1)
+                           : load(weights, ValueRange{index(e), index(o)}));
 
   SmallVector<AffineMap> maps;
   for (Value input : inputs) {
     auto type = dyn_cast<RankedTensorType>(input.getType());
-    AffineMap same = b.getMultiDimIdentityMap(2);
+    AffineMap same = getMultiDimIdentityMap(2);
     maps.push_back(type ? same.getMajorSubMap(type.getRank())
-                        : AffineMap::get(2, 0, b.getContext()));
+                        : AffineMap::get(2, 0, getContext()));
   }
-  maps.append(outputs.size(), b.getMultiDimIdentityMap(2));
+  maps.append(outputs.size(), getMultiDimIdentityMap(2));
   SmallVector<utils::IteratorType> loops(2, utils::IteratorType::parallel);
   auto body = [&](OpBuilder &, Location, ValueRange x) {
     SmallVector<Value> results;
@@ -255,16 +246,16 @@ SmallVector<Value> StripLowering::emitMixing(const Tile &tile, Stages stages,
       for (int64_t e = 0; e < mixed; ++e) {
         Value term = x[e], weight = x[mixed + count + o * mixed + e];
         if (!convolved && !input.marksAreZero)
-          term = select(input.isHidden(term), real(f32, 0.0), term);
-        sum = sum ? math::FmaOp::create(b, loc, term, weight, sum).getResult()
-                  : arith::MulFOp::create(b, loc, term, weight).getResult();
+          term = select(input.isHidden(term), real(0.0), term);
+        sum = sum ? Value(math::FmaOp::create(*this, term, weight, sum))
+                  : mulF(term, weight);
       }
       results.push_back(
-          select(input.isHidden(x[mixed + o]), real(f32, input.mark), sum));
+          select(input.isHidden(x[mixed + o]), real(input.mark), sum));
     }
-    linalg::YieldOp::create(b, loc, results);
+    linalg::YieldOp::create(*this, results);
   };
-  auto mix = linalg::GenericOp::create(b, loc, TypeRange(ValueRange(outputs)),
+  auto mix = linalg::GenericOp::create(*this, TypeRange(ValueRange(outputs)),
                                        inputs, outputs, maps, loops, body);
   return llvm::to_vector_of<Value>(mix.getResults());
 }
@@ -276,12 +267,10 @@ Value StripLowering::emitRowWeights(Value weights, Value factors, Value first,
   Value ofHeads =
       extract(factors, {{first, weightRows - numRows}, {mixed, numRows}});
   AffineExpr o, e, r;
-  bindDims(b.getContext(), o, e, r);
-  return createGeneric(b, loc, {weights, ofHeads},
-                       empty({count, mixed, numRows}, f32),
-                       {{e, o}, {e, r}, {o, e, r}}, [&](ValueRange x) -> Value {
-                         return arith::MulFOp::create(b, loc, x[0], x[1]);
-                       });
+  bindDims(getContext(), o, e, r);
+  return generic({weights, ofHeads}, empty({count, mixed, numRows}, f32),
+                 {{e, o}, {e, r}, {o, e, r}},
+                 [&](ValueRange x) -> Value { return mulF(x[0], x[1]); });
 }
 
 Value StripLowering::emitMixingProducts(const Tile &tile, Stages stages,
@@ -291,45 +280,41 @@ Value StripLowering::emitMixingProducts(const Tile &tile, Stages stages,
                                         Number destinationColumn) {
   int64_t mixed = stages.getNumMixedHeads(),
           skipped = input.getNumRows() - numRows;
-  Value firstGroup =
-      arith::DivUIOp::create(b, loc, tile.firstHead, index(mixed));
+  Value firstGroup = div(tile.firstHead, mixed);
   auto emitRow = [&](Value group, Value row, Value destination) {
-    Value first = multiply(group, mixed);
+    Value first = mul(group, mixed);
     auto extractRow = [&](Value strip, Value row, Number column) {
-      return slice(strip, {{first, row, column}, {mixed, 1, kKeys}}, 2);
+      return extract(strip, {{first, row, column}, {mixed, 1, kKeys}}, 2);
     };
-    Value weights = slice(
+    Value weights = extract(
         stages.mixing, {{add(firstGroup, group), 0, 0}, {1, mixed, mixed}}, 2);
     if (input.factors && !convolved) {
       Value factors =
-          slice(input.factors,
-                {{first, add(row, weightRows - numRows)}, {mixed, 1}}, 1);
+          extract(input.factors,
+                  {{first, add(row, weightRows - numRows)}, {mixed, 1}}, 1);
       weights = map({weights, factors}, empty({mixed, mixed}, f32),
-                    [&](ValueRange x) -> Value {
-                      return arith::MulFOp::create(b, loc, x[0], x[1]);
-                    });
+                    [&](ValueRange x) -> Value { return mulF(x[0], x[1]); });
     }
     Value marks = extractRow(input.strip, add(row, skipped), column);
     Value terms = convolved ? extractRow(convolved, row, 0) : marks;
     if (!convolved && !input.marksAreZero)
       terms = map(marks, empty({mixed, kKeys}, f32), [&](ValueRange x) {
-        return select(input.isHidden(x[0]), real(f32, 0.0), x[0]);
+        return select(input.isHidden(x[0]), real(0.0), x[0]);
       });
     AffineExpr o, j, e;
-    bindDims(b.getContext(), o, j, e);
+    bindDims(getContext(), o, j, e);
     Value sums = multiplyAdd({{e, o}, {e, j}, {o, j}}, {weights, terms},
                              fill(empty({mixed, kKeys}, f32), 0.0));
     sums = map(marks, sums, [&](ValueRange x) {
-      return select(input.isHidden(x[0]), real(f32, input.mark), x[1]);
+      return select(input.isHidden(x[0]), real(input.mark), x[1]);
     });
     return insert(sums, destination,
                   {{first, row, destinationColumn}, {mixed, 1, kKeys}});
   };
   auto emitGroup = [&](Value group, Value destination) {
-    return loop(zero, index(numRows), destination,
-                [&](Value row, Value destination) {
-                  return emitRow(group, row, destination);
-                });
+    return loop(0, numRows, destination, [&](Value row, Value destination) {
+      return emitRow(group, row, destination);
+    });
   };
-  return loop(zero, index(tile.numHeads / mixed), destination, emitGroup);
+  return loop(0, tile.numHeads / mixed, destination, emitGroup);
 }

@@ -21,8 +21,7 @@ using namespace mlir::attn;
 
 StripLowering::Store StripLowering::createStore() {
   // As many for each tile: memory of one size is used again by the next.
-  Value numChunks = b.createOrFold<arith::CeilDivUIOp>(
-      loc, numKeys, index(chunkBlocks * kKeys));
+  Value numChunks = ceilDiv(numKeys, chunkBlocks * kKeys);
   return {empty({getAsOpFoldResult(numChunks), heads, weightRows,
                  chunkBlocks * kKeys + margin},
                 f32),
@@ -33,7 +32,7 @@ StripLowering::Store StripLowering::createStore() {
 StripLowering::Store StripLowering::storeWeights(const Tile &tile) {
   int64_t count = getChunkHeads(), features = op.getQueryType().getDimSize(3);
   auto storeHeads = [&](Value step, ValueRange stored) {
-    Value c = multiply(step, count);
+    Value c = mul(step, count);
     Tile part = tile;
     part.numHeads = count;
     part.firstHead = add(tile.firstHead, c);
@@ -43,7 +42,7 @@ StripLowering::Store StripLowering::storeWeights(const Tile &tile) {
       Box columns = getKeyColumns(chunk);
       Box place = {{chunk.chunk, c, 0, 0},
                    {1, count, weightRows, columns.sizes.back()}};
-      Value destination = slice(carried[0], place, 3);
+      Value destination = extract(carried[0], place, 3);
       Update update = emitUpdate(extract(strip, columns),
                                  {carried[2], carried[3]}, destination);
       return SmallVector<Value>{
@@ -62,7 +61,7 @@ StripLowering::Store StripLowering::storeWeights(const Tile &tile) {
   };
   Store start = createStore();
   SmallVector<Value> stored = loop(
-      zero, index(heads / count),
+      0, heads / count,
       {start.weights, start.largest, start.softmax.largest, start.softmax.sum},
       storeHeads);
   return {stored[0], stored[1], {stored[2], stored[3]}};
@@ -74,21 +73,20 @@ StripLowering::TileResult StripLowering::emitStoredTile(const Tile &tile) {
   Value factors =
       map({store.softmax.largest, normalization.inverse}, store.largest,
           [&](ValueRange x) {
-            Value power =
-                arith::SubFOp::create(b, loc, x[2], finiteOrZero(x[0]));
-            Value factor = arith::MulFOp::create(b, loc, emitExp(power), x[1]);
+            Value power = subF(x[2], finiteOrZero(x[0]));
+            Value factor = mulF(emitExp(power), x[1]);
             // All keys of the chunk and before are hidden.
-            return select(isMinusInfinity(x[2]), real(f32, 0.0), factor);
+            return select(isMinusInfinity(x[2]), real(0.0), factor);
           },
           /*alignLast=*/{true, true});
   int64_t width = cast<RankedTensorType>(store.weights.getType()).getDimSize(3);
   auto emitRound = [&](ValueRange destinations, Value exact) {
     auto emitChunk = [&](const Tile &chunk, ValueRange sums) {
       Value weights =
-          slice(store.weights,
-                {{chunk.chunk, 0, 0, 0}, {1, heads, weightRows, width}}, 3);
+          extract(store.weights,
+                  {{chunk.chunk, 0, 0, 0}, {1, heads, weightRows, width}}, 3);
       Value ofRows =
-          slice(factors, {{chunk.chunk, 0, 0}, {1, heads, weightRows}}, 2);
+          extract(factors, {{chunk.chunk, 0, 0}, {1, heads, weightRows}}, 2);
       return SmallVector<Value>{
           emitSums(chunk, weights, ofRows, exact, sums[0])};
     };

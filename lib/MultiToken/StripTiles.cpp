@@ -75,26 +75,25 @@ void StripLowering::chooseTile(int64_t mostRows) {
 SmallVector<Value> StripLowering::emitUntilFinite(
     ValueRange destinations,
     function_ref<SmallVector<Value>(ValueRange, Value exact)> body) {
-  Value no = arith::ConstantOp::create(b, loc, b.getBoolAttr(false)),
-        yes = arith::ConstantOp::create(b, loc, b.getBoolAttr(true));
+  Value no = boolean(false), yes = boolean(true);
   SmallVector<Value> initial(destinations);
   initial.push_back(no);
   auto rounds = scf::WhileOp::create(
-      b, loc, TypeRange(ValueRange(initial)), initial,
+      *this, TypeRange(ValueRange(initial)), initial,
       [&](OpBuilder &, Location, ValueRange carried) {
         Value exact = carried.back();
         SmallVector<Value> results = body(carried.drop_back(), exact);
         Value isFinite =
-            AllFiniteOp::create(b, loc, b.getI1Type(), results.front());
-        Value done = arith::OrIOp::create(b, loc, exact, isFinite);
+            AllFiniteOp::create(*this, getI1Type(), results.front());
+        Value done = bitOr(exact, isFinite);
         results.push_back(exact);
-        scf::ConditionOp::create(
-            b, loc, arith::XOrIOp::create(b, loc, done, yes), results);
+        scf::ConditionOp::create(*this, arith::XOrIOp::create(*this, done, yes),
+                                 results);
       },
       [&](OpBuilder &, Location, ValueRange carried) {
         SmallVector<Value> next(carried.drop_back());
         next.push_back(yes);
-        scf::YieldOp::create(b, loc, next);
+        scf::YieldOp::create(*this, next);
       });
   return llvm::to_vector_of<Value>(rounds.getResults().drop_back());
 }
@@ -118,14 +117,13 @@ SmallVector<Value> StripLowering::loopOverChunks(
     const Tile &tile, ValueRange initial,
     function_ref<SmallVector<Value>(const Tile &, ValueRange)> body) {
   Value size = index(chunkBlocks);
-  Value count = arith::CeilDivUIOp::create(b, loc, tile.numBlocks, size);
-  return loop(zero, count, initial, [&](Value number, ValueRange carried) {
+  Value count = ceilDiv(tile.numBlocks, size);
+  return loop(0, count, initial, [&](Value number, ValueRange carried) {
     Tile chunk = tile;
-    Value skipped = arith::MulIOp::create(b, loc, number, size);
+    Value skipped = mul(number, size);
     chunk.chunk = number;
     chunk.firstBlock = add(tile.firstBlock, skipped);
-    chunk.numBlocks =
-        arith::MinUIOp::create(b, loc, subtract(tile.numBlocks, skipped), size);
+    chunk.numBlocks = minU(sub(tile.numBlocks, skipped), size);
     return body(chunk, carried);
   });
 }
@@ -163,9 +161,8 @@ StripLowering::TileResult StripLowering::emitChunkedTile(const Tile &tile) {
           emitUpdate(extract(strip, columns), {carried[1], carried[2]});
       Value factor = extract(update.factor,
                              {{0, weightRows - tileRows}, {heads, tileRows}});
-      Value sums = map(factor, carried[0], [&](ValueRange x) -> Value {
-        return arith::MulFOp::create(b, loc, x[1], x[0]);
-      });
+      Value sums = map(factor, carried[0],
+                       [&](ValueRange x) -> Value { return mulF(x[1], x[0]); });
       strip = insert(update.weights, strip, columns);
       sums = emitSums(chunk, strip, Value(), exact, sums);
       return SmallVector<Value>{sums, update.softmax.largest,

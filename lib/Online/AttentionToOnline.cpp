@@ -128,10 +128,10 @@ private:
     int64_t valueSize = op.getValueType().getDimSize(3);
     Value accumulator =
         inRows ? empty({numRows, valueSize}) : empty({valueSize, lanes});
-    SmallVector<Value> state = {fill(accumulator, 0.0)};
+    SmallVector<Value> state = {b.fill(accumulator, 0.0)};
     if (!op.getSink()) {
-      state.push_back(fill(empty({lanes}), -kInfinity));
-      state.push_back(fill(empty({lanes}), 0.0));
+      state.push_back(b.fill(empty({lanes}), -kInfinity));
+      state.push_back(b.fill(empty({lanes}), 0.0));
       return state;
     }
     if (cast<RankedTensorType>(op.getSink().getType()).getRank() == 2) {
@@ -145,21 +145,19 @@ private:
               [&](ValueRange sink) { return emitSinkFactor(sink[0]); });
       return state;
     }
-    Value zero = b.index(0);
-    Value sink = tensor::ExtractOp::create(b, op.getSink(), zero);
-    sink = b.convert(sink, type);
-    state.push_back(fill(empty({lanes}), emitSinkMaximum(sink)));
-    state.push_back(fill(empty({lanes}), emitSinkSum(sink)));
-    sinkFactors = fill(empty({lanes}), emitSinkFactor(sink));
+    Value sink = b.convert(b.load(op.getSink(), b.index(0)), type);
+    state.push_back(b.fill(empty({lanes}), emitSinkMaximum(sink)));
+    state.push_back(b.fill(empty({lanes}), emitSinkSum(sink)));
+    sinkFactors = b.fill(empty({lanes}), emitSinkFactor(sink));
     return state;
   }
 
   /// Maximum and sum of the softmax with nothing but a sink.
   Value emitSinkMaximum(Value sink) {
-    return arith::SelectOp::create(b, isNoSink(sink), real(-kInfinity), sink);
+    return b.select(isNoSink(sink), real(-kInfinity), sink);
   }
   Value emitSinkSum(Value sink) {
-    return arith::SelectOp::create(b, isNoSink(sink), real(0.0), real(1.0));
+    return b.select(isNoSink(sink), real(0.0), real(1.0));
   }
   Value isNoSink(Value sink) {
     return arith::CmpFOp::create(b, arith::CmpFPredicate::ULE, sink,
@@ -169,19 +167,18 @@ private:
   Value emitSinkFactor(Value sink) {
     Value isNaN =
         arith::CmpFOp::create(b, arith::CmpFPredicate::UNO, sink, sink);
-    return arith::SelectOp::create(b, isNaN, sink, real(1.0));
+    return b.select(isNaN, sink, real(1.0));
   }
 
   /// The sinks of rows, none in lanes without a row.
   Value emitRowSinks() {
-    OpFoldResult zero = b.getIndexAttr(0);
     Value source = b.slice(op.getSink(), b.zeros(2), {b.getIndexAttr(1), rows},
                            /*rank=*/1);
-    Value all = fill(empty({lanes}), -kInfinity);
-    Value part = b.slice(all, zero, rows);
+    Value all = b.fill(empty({lanes}), -kInfinity);
+    Value part = b.extract(all, {{0}, {rows}});
     part = map({source}, part, {identity(1)},
                [&](ValueRange sink) { return b.convert(sink[0], type); });
-    return b.insert(part, all, zero, rows);
+    return b.insert(part, all, {{0}, {rows}});
   }
 
   /// That of the only batch entry and head, A8; null without dropout.
@@ -193,10 +190,8 @@ private:
 
   /// Position of the first query, A5.
   Value emitPosition() {
-    Value queries = b.index(rows);
-    Value keys = b.index(b.size(op.getKey(), 2));
-    Value zero = b.index(0);
-    return op.createFirstPosition(b, zero, queries, keys);
+    Value queries = b.index(rows), keys = b.dim(op.getKey(), 2);
+    return op.createFirstPosition(b, b.index(0), queries, keys);
   }
 
   /// `O / l`, 0 for an empty row (A14), as rows of the output.
@@ -204,12 +199,9 @@ private:
     auto type = cast<RankedTensorType>(accumulator.getType());
     int64_t size = type.getDimSize(inRows ? 1 : 0);
     Value inverse = mapLanes({sum}, [&](ValueRange arguments, Value factor) {
-      Value isEmpty = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ,
-                                            arguments[0], real(0.0));
-      Value quotient =
-          arith::DivFOp::create(b, factor ? factor : real(1.0), arguments[0]);
-      return arith::SelectOp::create(b, isEmpty, real(0.0), quotient)
-          .getResult();
+      Value isEmpty = b.isEqualF(arguments[0], real(0.0));
+      Value quotient = b.divF(factor ? factor : real(1.0), arguments[0]);
+      return b.select(isEmpty, real(0.0), quotient);
     });
     if (inRows)
       inverse =
@@ -217,14 +209,12 @@ private:
     // Transposed, divided and narrowed in one pass.
     AffineExpr q = b.getAffineDimExpr(0), d = b.getAffineDimExpr(1);
     AffineMap columns = AffineMap::get(2, 0, {d, q}, b.getContext());
-    Value init = tensor::EmptyOp::create(b, ArrayRef<int64_t>{numRows, size},
-                                         op.getElementType());
+    Value init = b.empty({numRows, size}, op.getElementType());
     Value outputs =
         map({accumulator, inverse}, init,
             {inRows ? identity(2) : columns, AffineMap::get(2, 0, q)},
-            [&](ValueRange arguments) -> Value {
-              Value output =
-                  arith::MulFOp::create(b, arguments[0], arguments[1]);
+            [&](ValueRange arguments) {
+              Value output = b.mulF(arguments[0], arguments[1]);
               return b.convert(output, op.getElementType());
             });
     return insert(outputs, op.getOutput(), {rows, b.getIndexAttr(size)});
@@ -235,12 +225,10 @@ private:
     Value all = mapLanes(
         {maximum, sum}, [&](ValueRange arguments, Value factor) -> Value {
           Value m = arguments[0];
-          Value log = math::LogOp::create(b, arguments[1]);
-          Value isInfinite = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ,
-                                                   m, real(kInfinity));
-          Value lse = arith::SelectOp::create(b, isInfinite, m,
-                                              arith::AddFOp::create(b, m, log));
-          return factor ? Value(arith::MulFOp::create(b, lse, factor)) : lse;
+          Value log = b.log(arguments[1]);
+          Value lse =
+              b.select(b.isEqualF(m, real(kInfinity)), m, b.addF(m, log));
+          return factor ? b.mulF(lse, factor) : lse;
         });
     return insert(all, op.getLogSumExp(), {rows});
   }

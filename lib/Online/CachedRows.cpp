@@ -206,19 +206,14 @@ int64_t CachedRows::getRowsOfPack(int64_t rowsPerPack) {
 Value CachedRows::gatherPack(IndexBuilder &b, Value base, Value from, Value to,
                              int64_t rowsPerPack, Type elementType) {
   Rows rows = allocate(b, rowsPerPack);
-  for (Value *part : {&rows.elements, &rows.scales}) {
-    if (!*part)
-      continue;
-    auto type = cast<RankedTensorType>(part->getType()).getElementType();
-    Value zero =
-        arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(type)));
-    *part = linalg::FillOp::create(b, zero, *part).getResult(0);
-  }
+  for (Value *part : {&rows.elements, &rows.scales})
+    if (*part)
+      *part = b.fillWithZero(*part);
   rows = gather(b, from, to, base, rows);
   if (getElementType() == elementType)
     return rows.elements;
   Value converted = b.empty(ArrayRef<int64_t>{rowsPerPack, size}, elementType);
-  return emitElements(b, b.getLoc(), rows.elements, rows.scales, converted);
+  return emitElements(b, rows.elements, rows.scales, converted);
 }
 
 Value CachedRows::emitPack(IndexBuilder &b, OpFoldResult first,

@@ -366,7 +366,7 @@ private:
     if (!init || init.getType() != to)
       init = takeFirst(empty({maximumKeys, from.getDimSize(1)}),
                        {numKeys, b.getIndexAttr(from.getDimSize(1))});
-    return emitElements(b, b.getLoc(), narrow, /*scales=*/Value(), init);
+    return emitElements(b, narrow, /*scales=*/Value(), init);
   }
 
   /// The keys that are multiplied in pairs.

@@ -41,12 +41,10 @@ Value emitRowScales(IndexBuilder &b, Value rows, int64_t numRows) {
   Value largest =
       b.generic(rows, createZeros(b, {numRows}, b.getF32Type()), {{q, d}, {q}},
                 [&](ValueRange e) -> Value {
-                  Value magnitude = math::AbsFOp::create(b, e[0]);
-                  return arith::MaximumFOp::create(b, e[1], magnitude);
+                  return b.maximumF(e[1], math::AbsFOp::create(b, e[0]));
                 });
-  return b.generic({}, largest, b.getMultiDimIdentityMap(1), [&](ValueRange e) {
-    return emitRowScale(b, b.getLoc(), e[0]);
-  });
+  return b.generic({}, largest, b.getMultiDimIdentityMap(1),
+                   [&](ValueRange e) { return emitRowScale(b, e[0]); });
 }
 
 /// The rows of a matrix of f32 in units of their scales.
@@ -55,9 +53,8 @@ Value emitQuantizedRows(IndexBuilder &b, Value rows, Value scales) {
   Value init = b.empty(type.getShape(), b.getI8Type());
   AffineExpr q, d;
   bindDims(b.getContext(), q, d);
-  return b.generic(
-      {rows, scales}, init, {{q, d}, {q}, {q, d}},
-      [&](ValueRange e) { return emitQuantized(b, b.getLoc(), e[0], e[1]); });
+  return b.generic({rows, scales}, init, {{q, d}, {q}, {q, d}},
+                   [&](ValueRange e) { return emitQuantized(b, e[0], e[1]); });
 }
 
 } // namespace
@@ -112,9 +109,8 @@ Value attn::emitIntegerScores(IndexBuilder &b, OnlineAttentionOp op, Value init,
   Value scores =
       b.generic({takeFirst(b, sums, used), op.getKeyScales(), scales}, to,
                 {{j, q}, {j}, {q}, {j, q}}, [&](ValueRange e) -> Value {
-                  Value sum = arith::SIToFPOp::create(b, b.getF32Type(), e[0]);
-                  sum = arith::MulFOp::create(b, sum, e[1]);
-                  return arith::MulFOp::create(b, sum, e[2]);
+                  Value sum = b.convert(e[0], b.getF32Type());
+                  return b.mulF(b.mulF(sum, e[1]), e[2]);
                 });
   return replaceFirst(b, scores, init);
 }

@@ -35,15 +35,12 @@ public:
     count.resize(rank - 1);
     if (op->getParentOfType<scf::ForallOp>())
       return emitInOrder(count);
-    auto loop =
-        scf::ForallOp::create(b, count, op.getDest(), /*mapping=*/std::nullopt);
     OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
+    scf::ForallOp loop = b.enterForall(count, op.getDest());
     fetchNextRows(loop.getInductionVars());
     Value packs = loop.getRegionIterArgs()[0];
     Pack pack = emitPack(loop.getInductionVars(), packs);
-    b.setInsertionPointToStart(loop.getTerminator().getBody());
-    b.insertInParallel(pack.rows, packs, pack.to, pack.sizes);
+    b.insertInParallel(loop, pack.rows, packs, pack.to, pack.sizes);
     return loop.getResult(0);
   }
 

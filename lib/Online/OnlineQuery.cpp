@@ -104,18 +104,15 @@ private:
     Value query = slice(op.getQuery()); // (n, Dk)
     int64_t size = cast<RankedTensorType>(query.getType()).getDimSize(1);
     FloatType element = inPairs ? op.getElementType() : type;
-    Value padded =
-        fill(empty, arith::ConstantOp::create(b, b.getFloatAttr(element, 0.0)));
+    Value padded = b.fill(empty, b.real(element, 0.0));
     SmallVector<OpFoldResult> sizes = {rows, b.getIndexAttr(size)};
     Value part = b.slice(padded, b.zeros(2), sizes);
     if (scalesQuery(op, layout)) {
       Value factor =
-          inPairs ? arith::ConstantOp::create(
-                        b, b.getFloatAttr(element, *op.getConstantScale()))
-                  : emitScale();
+          inPairs ? b.real(element, *op.getConstantScale()) : emitScale();
       part = map({query}, part, {identity(2)}, [&](ValueRange arguments) {
         Value element = b.convert(arguments[0], factor.getType());
-        return arith::MulFOp::create(b, element, factor).getResult();
+        return b.mulF(element, factor);
       });
     } else {
       part = linalg::CopyOp::create(b, query, part).getResult(0);
@@ -127,8 +124,7 @@ private:
   Value emitPaddedRows() {
     Value query = slice(op.getQuery()); // (n, Dk)
     auto type = cast<RankedTensorType>(query.getType());
-    Value zero =
-        arith::ConstantOp::create(b, b.getZeroAttr(type.getElementType()));
+    Value zero = b.zero(type.getElementType());
     AffineExpr n = b.getAffineSymbolExpr(0);
     OpFoldResult missing = b.apply(numRows - n, {rows});
     OpFoldResult none = b.getIndexAttr(0);

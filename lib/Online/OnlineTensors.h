@@ -34,13 +34,7 @@ protected:
     return b.slice(tensor, b.zeros(4), sizes, /*rank=*/2);
   }
 
-  Value empty(ArrayRef<int64_t> shape) {
-    return tensor::EmptyOp::create(b, shape, type);
-  }
-  Value fill(Value tensor, Value value) {
-    return linalg::FillOp::create(b, value, tensor).getResult(0);
-  }
-  Value fill(Value tensor, double value) { return fill(tensor, real(value)); }
+  Value empty(ArrayRef<int64_t> shape) { return b.empty(shape, type); }
 
   AffineMap identity(unsigned rank) { return b.getMultiDimIdentityMap(rank); }
 
@@ -49,12 +43,10 @@ protected:
             ElementBody body) {
     SmallVector<AffineMap> maps(inputMaps);
     maps.push_back(identity(cast<RankedTensorType>(init.getType()).getRank()));
-    return createGeneric(b, b.getLoc(), inputs, init, maps, body);
+    return b.generic(inputs, init, maps, body);
   }
 
-  Value real(double value) {
-    return arith::ConstantOp::create(b, b.getFloatAttr(type, value));
-  }
+  Value real(double value) { return b.real(type, value); }
 
   AttentionOp op;
   IndexBuilder b;

@@ -70,8 +70,7 @@ public:
         b, b.getLoc(), b.getAffineDimExpr(0).floorDiv(getStep()),
         {tiles.getInductionVar(2)});
     auto read = [&](int64_t i) -> Value {
-      return tensor::ExtractOp::create(
-          b, found, ValueRange{tiles.getInductionVar(0), tile, b.index(i)});
+      return b.load(found, {tiles.getInductionVar(0), tile, b.index(i)});
     };
     Value begin = read(0), end = read(1);
     for (Operation *producer : llvm::reverse(producers))
@@ -98,18 +97,12 @@ private:
 
   /// The ranges of all tiles, `(batch entries, tiles, 2)`.
   Value emitSearches() {
-    OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1),
-                 two = b.getIndexAttr(2);
     OpFoldResult batch = tiles.getMixedUpperBound()[0];
     OpFoldResult numTiles = b.apply(b.getAffineSymbolExpr(0).ceilDiv(getStep()),
                                     tiles.getMixedUpperBound()[2]);
-    Value empty = b.empty({batch, numTiles, two}, b.getIndexType());
-    auto loop = scf::ForallOp::create(
-        b, ArrayRef<OpFoldResult>{zero, zero},
-        ArrayRef<OpFoldResult>{batch, numTiles},
-        ArrayRef<OpFoldResult>{one, b.getIndexAttr(kTilesAtOnce)}, empty,
-        /*mapping=*/std::nullopt);
-    b.setInsertionPointToStart(loop.getBody());
+    Value empty = b.empty({batch, numTiles, 2}, b.getIndexType());
+    scf::ForallOp loop =
+        b.enterForall({batch, numTiles}, empty, b.fold({1, kTilesAtOnce}));
     Value entry = loop.getInductionVar(0), first = loop.getInductionVar(1);
     AffineExpr rest = b.getAffineSymbolExpr(0) - b.getAffineDimExpr(0);
     OpFoldResult some = affine::makeComposedFoldedAffineMin(
@@ -117,15 +110,13 @@ private:
         AffineMap::get(1, 1, {rest, b.getAffineConstantExpr(kTilesAtOnce)},
                        b.getContext()),
         {first, numTiles});
-    SmallVector<OpFoldResult> at = {entry, first, zero},
-                              sizes = {one, some, two};
+    IndexBuilder::Box box = {{entry, first, 0}, {1, some, 2}};
     Value all = loop.getRegionIterArgs()[0];
-    Value found = b.loop(0, some, 1, b.slice(all, at, sizes),
-                         [&](Value tile, Value found) {
-                           return emitSearch(entry, first, tile, found);
-                         });
-    b.setInsertionPointToStart(loop.getTerminator().getBody());
-    b.insertInParallel(found, all, at, sizes);
+    Value found =
+        b.loop(0, some, 1, b.extract(all, box), [&](Value tile, Value found) {
+          return emitSearch(entry, first, tile, found);
+        });
+    b.insertInParallel(loop, found, all, box);
     return loop.getResult(0);
   }
 
@@ -143,9 +134,8 @@ private:
       if (producers.contains(&op))
         b.clone(op, mapping);
     for (auto [i, limit] : llvm::enumerate(range))
-      found = tensor::InsertOp::create(
-          b, mapping.lookupOrDefault(limit), found,
-          ValueRange{b.index(0), tile, b.index(int64_t(i))});
+      found = b.store(mapping.lookupOrDefault(limit), found,
+                      {b.index(0), tile, b.index(int64_t(i))});
     return found;
   }
 

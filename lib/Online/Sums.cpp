@@ -9,11 +9,6 @@
 #include "dialect/Shared/CreateGeneric.h"
 #include "lib/Online/StoredElements.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
-
 using namespace mlir;
 using namespace mlir::attn;
 
@@ -23,8 +18,8 @@ Value attn::emitSumOfProducts(IndexBuilder &b, ValueRange factors, Value init,
   return b.generic(factors, init, indices, [&](ValueRange e) -> Value {
     Value x = b.convert(e[0], type), y = b.convert(e[1], type);
     if (isa<IntegerType>(type))
-      return arith::AddIOp::create(b, e[2], arith::MulIOp::create(b, x, y));
-    return arith::AddFOp::create(b, e[2], arith::MulFOp::create(b, x, y));
+      return b.add(e[2], b.mul(x, y));
+    return b.addF(e[2], b.mulF(x, y));
   });
 }
 
@@ -41,11 +36,10 @@ Value attn::emitVisibleSum(IndexBuilder &b, ValueRange inputs, Value init,
                                            hiddenPattern);
     Value value = arguments[0], before = arguments.back();
     if (value.getType() != type)
-      value = emitElement(b, b.getLoc(), value,
+      value = emitElement(b, value,
                           arguments.size() > 3 ? arguments[2] : Value(), type);
-    Value product = arith::MulFOp::create(b, value, arguments[1]);
-    Value sum = arith::AddFOp::create(b, before, product);
-    return arith::SelectOp::create(b, isHidden, before, sum);
+    Value sum = b.addF(before, b.mulF(value, arguments[1]));
+    return b.select(isHidden, before, sum);
   });
 }
 
@@ -54,9 +48,7 @@ Value attn::emitProduct(IndexBuilder &b, Value matrix, Value factors,
   return b.generic(
       factors, matrix,
       {AffineMap::get(2, 0, dimension), b.getMultiDimIdentityMap(2)},
-      [&](ValueRange e) -> Value {
-        return arith::MulFOp::create(b, e[0], e[1]);
-      });
+      [&](ValueRange e) { return b.mulF(e[0], e[1]); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -87,8 +79,7 @@ static Value emitIsNotOnes(IndexBuilder &b, Value vector) {
         differs = arith::ExtUIOp::create(b, i32, differs);
         return arith::OrIOp::create(b, e[1], differs);
       });
-  Value first = b.index(0);
-  Value word = tensor::ExtractOp::create(b, any, first);
+  Value word = b.load(any, b.index(0));
   return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, word, zero);
 }
 

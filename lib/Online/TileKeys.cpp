@@ -286,7 +286,7 @@ void readFromCache(RewriterBase &rewriter, OnlineAttentionOp block,
       return rows.elements;
     Value to = b.empty({blockSize, type.getDimSize(1)}, type.getElementType());
     to = CachedRows::take(b, {to, {}}, count).elements;
-    return emitElements(b, b.getLoc(), rows.elements, rows.scales, to);
+    return emitElements(b, rows.elements, rows.scales, to);
   };
   if (!takesIntegers && getTarget(block).getQuantizeQueries() &&
       cached.key.getElementType().isInteger(8))

@@ -33,6 +33,7 @@ static void addTilingStage(OpPassManager &pm) {
   pm.addPass(attn::createRecordPositions());
   pm.addPass(attn::createSpecializeQueries());
   pm.addPass(attn::createPlanKernels());
+  pm.addPass(attn::createDensifyRows());
   pm.addPass(attn::createFoldGroups());
   pm.addPass(attn::createPadHeads());
   pm.addPass(attn::createPackTables());
@@ -63,6 +64,7 @@ static void addTileBufferStage(OpPassManager &pm) {
   pm.addPass(createCanonicalizerPass());
   pm.addNestedPass<func::FuncOp>(bufferization::createBufferLoopHoistingPass());
   pm.addPass(attn::createLowerKeptPacks());
+  pm.addPass(attn::createLowerDenseRows());
 }
 
 /// The tiles' operations on buffers to operations on vectors.

@@ -59,6 +59,7 @@ static void addLaneStage(OpPassManager &pm) {
   pm.addPass(createGpuLaunchSinkIndexComputationsPass());
   pm.addPass(attn::createConvertConstantsToKernels());
   pm.addPass(createGpuKernelOutliningPass());
+  pm.addPass(attn::createBoundRegisters());
   pm.addPass(createSymbolDCEPass()); // Constants that are in kernels alone.
 }
 

@@ -37,10 +37,10 @@ inline constexpr int64_t kLanesOfWarp = 32, kRowsOfWarp = 16;
 /// memory for heads of 128 elements.
 inline constexpr int64_t kRowsOfWorkgroup = 4 * kRowsOfWarp;
 
-/// Workgroups that parts of keys are computed by, four for each multiprocessor
-/// of a large GPU; and about as many keys as a part has at least: another one
-/// would cost more than it saves.
-inline constexpr int64_t kWorkgroups = 512, kLeastKeysOfPart = 256;
+/// Workgroups of a multiprocessor that parts of keys are computed by; and about
+/// as many keys as a part has at least: another one would cost more than it
+/// saves.
+inline constexpr int64_t kPartsOfMultiprocessor = 4, kLeastKeysOfPart = 256;
 
 /// What computes a kernel.
 enum class Device { CPU, GPU };

@@ -47,7 +47,8 @@ static FailureOr<PlanAttr> planTiles(Op op, PlanFields fields, StringRef what) {
                           op.getValueType().getDimSize(3));
   bool isNarrow = op.getElementType() != op.getAccumulationType();
   fields.layout = OnlineLayout::Lanes;
-  fields.rows = model.getVariantRows();
+  fields.rows = op.hasMask() || op.hasScore() ? model.getVariantRows()
+                                              : model.getPlainRows();
   fields.lanes = lanes;
   fields.keys = isNarrow ? model.getConvertedKeys(size) : model.getKeys();
   PlanAttr said = getPlan(op);

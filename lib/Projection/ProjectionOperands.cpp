@@ -34,21 +34,17 @@ Value ProjectionTiles::emitPart(Value number, int64_t part) {
   Type f32 = b.getF32Type(), i32 = b.getI32Type();
   Value mask = arith::ConstantOp::create(
       b, b.getIntegerAttr(i32, APInt(32, 0xffff0000)));
-  Value half = arith::ConstantOp::create(b, b.getF32FloatAttr(0.5));
+  Value half = b.real(f32, 0.5);
   Value rest = b.convert(number, f32);
   for (int64_t i = 0; i + 1 < numParts; ++i) {
     Value bits = arith::BitcastOp::create(b, i32, rest);
-    Value upper =
-        arith::BitcastOp::create(b, f32, arith::AndIOp::create(b, bits, mask));
-    Value isWhole =
-        arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, rest, upper);
-    Value halved = arith::MulFOp::create(b, rest, half);
+    Value upper = arith::BitcastOp::create(b, f32, b.bitAnd(bits, mask));
+    Value isWhole = b.isEqualF(rest, upper), halved = b.mulF(rest, half);
     if (i == part) {
-      rest = arith::SelectOp::create(b, isWhole, halved, upper);
+      rest = b.select(isWhole, halved, upper);
       break;
     }
-    rest = arith::SelectOp::create(b, isWhole, halved,
-                                   arith::SubFOp::create(b, rest, upper));
+    rest = b.select(isWhole, halved, b.subF(rest, upper));
   }
   return b.convert(rest, multiplied);
 }
@@ -212,10 +208,8 @@ Value ProjectionTiles::packRows() {
   OpFoldResult count = apply(b.getAffineDimExpr(0).ceilDiv(size), {numRows});
   SmallVector<OpFoldResult> sizes = getPackSizes(count);
   Value packs = b.empty(sizes, multiplied);
-  auto loop = scf::ForallOp::create(b, ArrayRef<OpFoldResult>{count}, packs,
-                                    /*mapping=*/std::nullopt);
   OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
+  scf::ForallOp loop = b.enterForall(count, packs);
   Value number = loop.getInductionVars()[0];
   Value all = loop.getRegionIterArgs()[0];
   SmallVector<OpFoldResult> at(sizes.size(), index(0));
@@ -223,8 +217,7 @@ Value ProjectionTiles::packRows() {
   sizes[0] = index(1);
   Value packed =
       emitPack(number, b.slice(all, at, sizes, ArrayRef(sizes).drop_front()));
-  b.setInsertionPointToStart(loop.getTerminator().getBody());
-  b.insertInParallel(packed, all, at, sizes);
+  b.insertInParallel(loop, packed, all, at, sizes);
   return loop.getResult(0);
 }
 

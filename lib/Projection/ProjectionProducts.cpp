@@ -18,9 +18,8 @@ using namespace mlir::attn;
 
 Value ProjectionTiles::add(Value part, Value sums) {
   AffineMap map = b.getMultiDimIdentityMap(2);
-  return b.generic(part, sums, {map, map}, [&](ValueRange e) -> Value {
-    return arith::AddFOp::create(b, e[1], e[0]);
-  });
+  return b.generic(part, sums, {map, map},
+                   [&](ValueRange e) -> Value { return b.addF(e[1], e[0]); });
 }
 
 Value ProjectionTiles::multiplyFew(Value columns, OpFoldResult at,

@@ -126,9 +126,9 @@ Value ProjectionTiles::storeBlock(const Tile &tile, OpFoldResult column,
   Value stored = b.generic(inputs, to, maps, [&](ValueRange e) {
     Value result = e[0];
     if (op.getScales())
-      result = arith::MulFOp::create(b, result, e[1]);
+      result = b.mulF(result, e[1]);
     if (op.getBias())
-      result = arith::AddFOp::create(b, result, b.convert(e[numOwn - 1], f32));
+      result = b.addF(result, b.convert(e[numOwn - 1], f32));
     result = b.convert(result, resultType);
     return epilogue
                ? emitEpilogue(result, e.slice(numOwn, inputs.size() - numOwn))

@@ -308,10 +308,8 @@ Value ProjectionTiles::emitResult(Value out, int64_t first, int64_t fewRows) {
         minimum({b.getAffineConstantExpr(tiles), i * tiles}, {numRows})};
     if (splitsRows)
       numTiles = {apply(i.ceilDiv(mostRows), {numRows}), index(tiles)};
-    auto loop = scf::ForallOp::create(b, numTiles, out,
-                                      /*mapping=*/std::nullopt);
     OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
+    scf::ForallOp loop = b.enterForall(numTiles, out);
     OpFoldResult row = loop.getInductionVars().front(),
                  tileNumber = loop.getInductionVars().back();
     Tile tile{loop.getRegionIterArgs()[0],
@@ -338,8 +336,7 @@ Value ProjectionTiles::emitResult(Value out, int64_t first, int64_t fewRows) {
     if (!rows)
       setPacksOfTile(keepPacksOfTile(row));
     auto [outTile, box] = emitRows(tile);
-    b.setInsertionPointToStart(loop.getTerminator().getBody());
-    b.insertInParallel(outTile, tile.out, box.offsets, box.sizes);
+    b.insertInParallel(loop, outTile, tile.out, box.offsets, box.sizes);
     out = loop.getResult(0);
   }
   if (rest == 0)

@@ -29,11 +29,8 @@ Value ProjectionTiles::convertToPairs() {
       minimum({b.getAffineConstantExpr(all), i * all}, {numRows});
   OpFoldResult sizes[] = {count, index(numFeatures / 2), index(width), two};
   Value panels = b.empty(ArrayRef<OpFoldResult>(sizes), b.getBF16Type());
-  auto loop = scf::ForallOp::create(
-      b, ArrayRef<OpFoldResult>{count, index(steps / step)}, panels,
-      /*mapping=*/std::nullopt);
   OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
+  scf::ForallOp loop = b.enterForall({count, index(steps / step)}, panels);
   OpFoldResult panel = loop.getInductionVars()[0],
                block = loop.getInductionVars()[1];
   int64_t features = step * kFeaturesPerTile;
@@ -56,8 +53,7 @@ Value ProjectionTiles::convertToPairs() {
     std::swap(indices[1], indices[2]);
   }
   Value converted = convertElements(from, to, indices);
-  b.setInsertionPointToStart(loop.getTerminator().getBody());
-  b.insertInParallel(converted, loop.getRegionIterArgs()[0], at, box);
+  b.insertInParallel(loop, converted, loop.getRegionIterArgs()[0], at, box);
   return loop.getResult(0);
 }
 

@@ -42,11 +42,8 @@ prepareRows(IndexBuilder &b, ProjectionTiles &tiles, int64_t mostFewRows) {
   if (std::optional<int64_t> rows = getConstantIntValue(numRows))
     return {tiles.prepare(numRows, *rows <= mostFewRows ? mostFewRows : 0)};
   auto all = cast<Value>(numRows);
-  Value zero = b.index(0);
-  Value limit = b.index(mostFewRows);
-  Value isFew = arith::CmpIOp::create(b, arith::CmpIPredicate::ule, all, limit);
-  Value few = arith::SelectOp::create(b, isFew, all, zero),
-        many = arith::SelectOp::create(b, isFew, zero, all);
+  Value isFew = b.compare(arith::CmpIPredicate::ule, all, mostFewRows);
+  Value few = b.select(isFew, all, 0), many = b.select(isFew, 0, all);
   return {tiles.prepare(few, mostFewRows), tiles.prepare(many, 0)};
 }
 

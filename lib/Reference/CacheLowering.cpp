@@ -19,10 +19,6 @@
 #include "lib/Reference/Lowerings.h"
 #include "lib/Reference/TensorCode.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
-
 using namespace mlir;
 using namespace mlir::attn;
 
@@ -31,7 +27,7 @@ namespace {
 /// What lowering a cache of any kind takes.
 template <typename Op> struct CacheLowering : TensorCode {
   CacheLowering(Op op, OpBuilder &builder)
-      : TensorCode{builder, op.getLoc()}, op(op) {}
+      : TensorCode(op.getLoc(), builder), op(op) {}
 
   /// `count` rows of all heads, from row `first` of entry `n` of dimension 0.
   Box box(Value n, Value first, Number count, bool hasElements = true) {
@@ -51,9 +47,9 @@ template <typename Op> struct CacheLowering : TensorCode {
   SmallVector<Value> copyRows(Value begin, Value end, ValueRange carried,
                               Copy copy, bool oneByOne = false) {
     if (!op.isPaged() && !op.getRing() && !oneByOne) // C1
-      return copy(begin, subtract(end, begin), carried);
+      return copy(begin, sub(end, begin), carried);
     return loop(begin, end, carried, [&](Value position, ValueRange carried) {
-      return copy(position, b.getIndexAttr(1), carried);
+      return copy(position, getIndexAttr(1), carried);
     });
   }
 
@@ -68,22 +64,22 @@ struct AppendLowering : CacheLowering<CacheAppendOp> {
   }
 
   SmallVector<Value> emit() {
-    Value zero = index(0);
     auto perSequence = [&](Value n, ValueRange outs) {
-      Value begin = load(op.getLengths(), n), count, entry = n, first = zero;
+      Value begin = loadIndex(op.getLengths(), n), count, entry = n,
+            first = index(0);
       if (op.getSequences()) { // C6
-        entry = zero;
-        first = load(op.getSequences(), n);
-        count = subtract(load(op.getSequences(), add(n, 1)), first);
+        entry = first;
+        first = loadIndex(op.getSequences(), n);
+        count = sub(loadIndex(op.getSequences(), add(n, 1)), first);
       } else {
-        count = op.getCounts() ? load(op.getCounts(), n) : dim(op.getRows(), 2);
+        count = op.getCounts() ? loadIndex(op.getCounts(), n)
+                               : dim(op.getRows(), 2);
       }
       return copyRows(
           begin, add(begin, count), outs,
           [&](Value position, OpFoldResult count, ValueRange outs) {
-            RowPlace place = createRowPlace(b, loc, op, n, position);
-            Box elements =
-                box(entry, add(first, subtract(position, begin)), count);
+            RowPlace place = createRowPlace(*this, getLoc(), op, n, position);
+            Box elements = box(entry, add(first, sub(position, begin)), count);
             Value rows = producers.empty()
                              ? extract(op.getRows(), elements)
                              : compute(elements, place, outs.front());
@@ -91,17 +87,18 @@ struct AppendLowering : CacheLowering<CacheAppendOp> {
           },
           /*oneByOne=*/!producers.empty());
     };
-    return loop(zero, dim(op.getLengths(), 0), op.getOuts(), perSequence);
+    return loop(0, size(op.getLengths(), 0), op.getOuts(), perSequence);
   }
 
   /// One of the rows, in its place in the cache if nothing converts it.
   Value compute(const Box &elements, RowPlace place, Value cache) {
-    Type type = cast<ShapedType>(op.getRows().getType()).getElementType();
+    Type type = getElementTypeOrSelf(op.getRows());
     Value destination = type == op.getCacheType().getElementType()
                             ? extract(cache, box(place.entry, place.row, 1))
                             : Value();
     auto slice =
         extract(op.getRows(), elements).getDefiningOp<tensor::ExtractSliceOp>();
+    rewriter.restoreInsertionPoint(saveInsertionPoint());
     FailureOr<Value> row = fuseRows(rewriter, producers, slice, destination);
     // Heads are static, and rows are whole.
     return failed(row) ? Value(slice) : *row;
@@ -113,7 +110,7 @@ struct AppendLowering : CacheLowering<CacheAppendOp> {
     Box elements = box(place.entry, place.row, count);
     Type type = op.getCacheType().getElementType();
     if (!op.isQuantized()) {
-      if (cast<ShapedType>(rows.getType()).getElementType() != type)
+      if (getElementTypeOrSelf(rows) != type)
         rows = map(rows, extract(carried[0], elements), [&](ValueRange x) {
           return convert(x[0], type); // C5
         });
@@ -121,13 +118,13 @@ struct AppendLowering : CacheLowering<CacheAppendOp> {
     }
     // C7
     Box perRow = box(place.entry, place.row, count, /*hasElements=*/false);
-    FloatType f32 = b.getF32Type();
+    FloatType f32 = getF32Type();
     Value largest = findLargest(rows, extract(carried[1], perRow));
-    Value scales = map(
-        {}, largest, [&](ValueRange x) { return emitRowScale(b, loc, x[0]); });
+    Value scales = map({}, largest,
+                       [&](ValueRange x) { return emitRowScale(*this, x[0]); });
     Value quantized =
         map({rows, scales}, extract(carried[0], elements), [&](ValueRange x) {
-          return emitQuantized(b, loc, convert(x[0], f32), x[1]);
+          return emitQuantized(*this, convert(x[0], f32), x[1]);
         });
     return {insert(quantized, carried[0], elements),
             insert(scales, carried[1], perRow)};
@@ -135,16 +132,16 @@ struct AppendLowering : CacheLowering<CacheAppendOp> {
 
   /// `max|x|` of each row, NaN if it has one, into `destination`.
   Value findLargest(Value rows, Value destination) {
-    FloatType f32 = b.getF32Type();
+    FloatType f32 = getF32Type();
     auto type = cast<RankedTensorType>(rows.getType());
-    AffineMap whole = b.getMultiDimIdentityMap(type.getRank());
-    return createGeneric(
-        b, loc, rows, fill(destination, 0.0),
-        {whole, whole.getMajorSubMap(type.getRank() - 1)},
-        [&](ValueRange x) -> Value {
-          Value magnitude = math::AbsFOp::create(b, loc, convert(x[0], f32));
-          return arith::MaximumFOp::create(b, loc, x[1], magnitude);
-        });
+    AffineMap whole = getMultiDimIdentityMap(type.getRank());
+    return generic(rows, fill(destination, 0.0),
+                   {whole, whole.getMajorSubMap(type.getRank() - 1)},
+                   [&](ValueRange x) -> Value {
+                     Value magnitude =
+                         math::AbsFOp::create(*this, convert(x[0], f32));
+                     return maximumF(x[1], magnitude);
+                   });
   }
 
   RewriterBase &rewriter;
@@ -158,32 +155,31 @@ struct ReadLowering : CacheLowering<CacheReadOp> {
   Value emit() {
     RankedTensorType type = op.getResultType();
     ReifiedRankedShapedTypeDims sizes;
-    (void)op.reifyResultShapes(b, sizes);
+    (void)op.reifyResultShapes(*this, sizes);
     // C12: to other ops than attention, absent rows are zeros.
     Value rows = fill(empty(sizes[0], type.getElementType()), 0.0);
     auto perSequence = [&](Value n, ValueRange rows) {
-      StoredPositions stored = createStoredPositions(b, loc, op, n);
+      StoredPositions stored = createStoredPositions(*this, getLoc(), op, n);
       return copyRows(stored.begin, stored.end, rows,
                       [&](Value position, OpFoldResult count, ValueRange rows) {
                         return copyRun(n, position, count, rows.front());
                       });
     };
-    return loop(index(0), dim(op.getLengths(), 0), rows, perSequence).front();
+    return loop(0, size(op.getLengths(), 0), rows, perSequence).front();
   }
 
   SmallVector<Value> copyRun(Value n, Value position, OpFoldResult count,
                              Value rows) {
     Box to = box(n, position, count);
     auto [stored, scales] =
-        extractStoredRows(b, loc, op, n, b.getIndexAttr(0),
-                          b.getIndexAttr(op.getNumHeads()), position, count);
+        extractStoredRows(*this, getLoc(), op, n, getIndexAttr(0),
+                          getIndexAttr(op.getNumHeads()), position, count);
     Type type = op.getResultType().getElementType();
     if (op.isQuantized()) // C11
       stored =
           map({stored, scales}, extract(rows, to), [&](ValueRange x) -> Value {
-            Value number =
-                arith::SIToFPOp::create(b, loc, b.getF32Type(), x[0]);
-            return convert(arith::MulFOp::create(b, loc, number, x[1]), type);
+            Value number = convert(x[0], getF32Type());
+            return convert(mulF(number, x[1]), type);
           });
     else if (op.getCacheType().getElementType() != type)
       stored = map(stored, extract(rows, to),

@@ -10,13 +10,7 @@
 #include "lib/Reference/Passes.h"
 #include "lib/Reference/TensorCode.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Transforms/WalkPatternRewriteDriver.h"
-
-#include <limits>
 
 namespace mlir::attn {
 #define GEN_PASS_DEF_LOWERMERGES
@@ -31,22 +25,22 @@ namespace {
 /// All heads of one position at a time: they turn by the same angles.
 struct RopeLowering : TensorCode {
   RopeLowering(RopeOp op, OpBuilder &builder)
-      : TensorCode{builder, op.getLoc()}, op(op),
+      : TensorCode(op.getLoc(), builder), op(op),
         elementType(op.getInputType().getElementType()),
         sums(AttentionOp::getAccumulationType(cast<FloatType>(elementType))) {}
 
   Value emit() {
-    Value zero = index(0);
     Value length = dim(op.getInput(), 2);
-    Value batches = emitBatchSize(op.getInput(), length, zero);
-    return loop(zero, batches, op.getOutput(), [&](Value n, Value output) {
-      Value offset = zero;
+    Value batches = emitBatchSize(op.getInput(), length);
+    return loop(0, batches, op.getOutput(), [&](Value n, Value output) {
+      Value offset = index(0);
       if (Value given = op.getOffset()) // R4
-        offset = isa<RankedTensorType>(given.getType()) ? load(given, n)
+        offset = isa<RankedTensorType>(given.getType()) ? loadIndex(given, n)
                                                         : toIndex(given);
-      return loop(zero, length, output, [&](Value i, Value output) {
-        Value position = op.getPositions() ? load(op.getPositions(), {n, i})
-                                           : add(offset, i);
+      return loop(0, length, output, [&](Value i, Value output) {
+        Value position = op.getPositions()
+                             ? loadIndex(op.getPositions(), {n, i})
+                             : add(offset, i);
         return emitRows(n, i, position, output);
       });
     });
@@ -65,28 +59,31 @@ private:
     int64_t stride = isHalved ? 1 : 2;
     Box first = box(n, i, 0, pairs),
         second = box(n, i, isHalved ? pairs : 1, pairs);
-    Value x = extract(op.getInput(), first, stride),
-          y = extract(op.getInput(), second, stride);
+    // Their elements are so far apart.
+    SmallVector<OpFoldResult> strides = ones(4);
+    strides.back() = getIndexAttr(stride);
+    auto extractAll = [&](Value tensor, const Box &box) -> Value {
+      return tensor::ExtractSliceOp::create(*this, tensor, fold(box.offsets),
+                                            fold(box.sizes), strides);
+    };
+    Value x = extractAll(op.getInput(), first),
+          y = extractAll(op.getInput(), second);
     Box angle{{position, 0}, {1, pairs}};
     Value cosine = extract(op.getCosine(), angle),
           sine = extract(op.getSine(), angle);
 
     auto turn = [&](Value x, Value y, bool isSecond, const Box &to) {
       Value turned = map(
-          {x, y, cosine, sine}, extract(output, to, stride),
+          {x, y, cosine, sine}, extractAll(output, to),
           [&](ValueRange e) -> Value {
-            Value along = arith::MulFOp::create(b, loc, convert(e[0], sums),
-                                                convert(e[2], sums));
-            Value across = arith::MulFOp::create(b, loc, convert(e[1], sums),
-                                                 convert(e[3], sums));
-            Value result =
-                isSecond
-                    ? arith::AddFOp::create(b, loc, along, across).getResult()
-                    : arith::SubFOp::create(b, loc, along, across).getResult();
-            return convert(result, elementType); // R1
+            Value along = mulF(convert(e[0], sums), convert(e[2], sums));
+            Value across = mulF(convert(e[1], sums), convert(e[3], sums));
+            return convert(isSecond ? addF(along, across) : subF(along, across),
+                           elementType); // R1
           },
           {false, false, true, true});
-      output = insert(turned, output, to, stride);
+      output = tensor::InsertSliceOp::create(
+          *this, turned, output, fold(to.offsets), fold(to.sizes), strides);
     };
     turn(x, y, /*isSecond=*/false, first);
     turn(y, x, /*isSecond=*/true, second);
@@ -105,37 +102,32 @@ private:
 /// row, or, with `byElement`, for each element.
 template <bool byElement> struct MergeLowering : TensorCode {
   MergeLowering(MergeOp op, OpBuilder &builder)
-      : TensorCode{builder, op.getLoc()}, op(op) {}
+      : TensorCode(op.getLoc(), builder), op(op) {}
 
   SmallVector<Value> emit() {
     Type type = cast<ShapedType>(op.getOutput1().getType()).getElementType();
     FloatType sums = AttentionOp::getAccumulationType(cast<FloatType>(type));
-    Value infinity = real(sums, -std::numeric_limits<double>::infinity());
     Value zero = real(sums, 0.0);
     auto createMaximum = [&](Value lse1, Value lse2) -> Value {
-      Value maximum = arith::MaximumFOp::create(b, loc, lse1, lse2);
+      Value maximum = maximumF(lse1, lse2);
       // So that it can be subtracted from them.
-      return arith::SelectOp::create(b, loc, isEqual(maximum, infinity), zero,
-                                     maximum);
+      return select(isMinusInfinity(maximum), zero, maximum);
     };
     auto createWeight = [&](Value lse, Value maximum) -> Value {
-      Value power = arith::SubFOp::create(b, loc, lse, maximum);
+      Value power = subF(lse, maximum);
       // Of equal infinities the difference would be NaN.
-      return arith::SelectOp::create(b, loc, isEqual(lse, maximum),
-                                     real(sums, 1.0),
-                                     math::ExpOp::create(b, loc, power));
+      return select(isEqualF(lse, maximum), real(sums, 1.0), exp(power));
     };
     auto createShare = [&](Value lse1, Value lse2) -> Value {
       Value maximum = createMaximum(lse1, lse2);
       Value weight = createWeight(lse1, maximum);
-      Value sum =
-          arith::AddFOp::create(b, loc, weight, createWeight(lse2, maximum));
-      return arith::DivFOp::create(b, loc, weight, sum);
+      Value sum = addF(weight, createWeight(lse2, maximum));
+      return divF(weight, sum);
     };
     auto createPart = [&](Value element, Value share, Value lse) -> Value {
-      Value part = arith::MulFOp::create(b, loc, convert(element, sums), share);
-      return arith::SelectOp::create(b, loc, isEqual(lse, infinity), zero,
-                                     part); // M2
+      Value part = mulF(convert(element, sums), share);
+      return select(isMinusInfinity(lse), zero,
+                    part); // M2
     };
     SmallVector<Value> inputs = {op.getOutput1(), op.getLse1(), op.getOutput2(),
                                  op.getLse2()};
@@ -151,23 +143,20 @@ template <bool byElement> struct MergeLowering : TensorCode {
     Value output = map(inputs, op.getOutput(), [&](ValueRange e) -> Value {
       Value share1 = byElement ? createShare(e[1], e[3]) : e[4],
             share2 = byElement ? createShare(e[3], e[1]) : e[5];
-      Value sum = arith::AddFOp::create(b, loc, createPart(e[0], share1, e[1]),
-                                        createPart(e[2], share2, e[3]));
+      Value sum =
+          addF(createPart(e[0], share1, e[1]), createPart(e[2], share2, e[3]));
       return convert(sum, type);
     });
     if (!op.getLogSumExp())
       return {output};
     // The log of the sum is -inf if both parts are (M2).
-    Value logSumExp =
-        map({op.getLse1(), op.getLse2()}, op.getLogSumExp(),
-            [&](ValueRange e) -> Value {
-              Value maximum = createMaximum(e[0], e[1]);
-              Value sum =
-                  arith::AddFOp::create(b, loc, createWeight(e[0], maximum),
-                                        createWeight(e[1], maximum));
-              return arith::AddFOp::create(b, loc, maximum,
-                                           math::LogOp::create(b, loc, sum));
-            });
+    Value logSumExp = map({op.getLse1(), op.getLse2()}, op.getLogSumExp(),
+                          [&](ValueRange e) -> Value {
+                            Value maximum = createMaximum(e[0], e[1]);
+                            Value sum = addF(createWeight(e[0], maximum),
+                                             createWeight(e[1], maximum));
+                            return addF(maximum, log(sum));
+                          });
     return {output, logSumExp};
   }
 

@@ -13,7 +13,8 @@
 
 namespace mlir::attn {
 
-/// Replaces an op on tensors by what `Lowering` emits for it.
+/// Replaces an op on tensors by what `Lowering` emits for it, if it can be
+/// prepared.
 template <typename Op, typename Lowering>
 struct LowerOp : OpRewritePattern<Op> {
   using OpRewritePattern<Op>::OpRewritePattern;
@@ -21,7 +22,11 @@ struct LowerOp : OpRewritePattern<Op> {
                                 PatternRewriter &rewriter) const override {
     if (op->getNumResults() == 0)
       return failure();
-    rewriter.replaceOp(op, Lowering(op, rewriter).emit());
+    Lowering lowering(op, rewriter);
+    if constexpr (requires { lowering.prepare(); })
+      if (failed(lowering.prepare()))
+        return failure();
+    rewriter.replaceOp(op, lowering.emit());
     return success();
   }
 };

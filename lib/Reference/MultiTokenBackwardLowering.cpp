@@ -29,10 +29,6 @@
 #include "lib/Reference/ScoreGradient.h"
 #include "lib/Reference/StageCode.h"
 
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
-
 using namespace mlir;
 using namespace mlir::attn;
 
@@ -51,9 +47,10 @@ public:
     SmallVector<Value> sums;
     for (Value out : gradients.getOuts())
       sums.push_back(emitSums(out, accumulation));
-    StageCode code(b, loc);
-    transposedBefore = code.transpose(convert(before));
-    transposedAfter = code.transpose(convert(after));
+    prepare();
+    StageCode code(getLoc(), *this);
+    transposedBefore = code.transpose(before);
+    transposedAfter = code.transpose(after);
     sums = loopOverTiles(sums, [&](const Tile &tile, ValueRange sums) {
       return emitTile(tile, sums);
     });
@@ -61,13 +58,6 @@ public:
   }
 
 private:
-  Stages convert(Stages stages) {
-    for (Value *operand : {&stages.kernel, &stages.mixing})
-      if (*operand)
-        *operand = convertElements(*operand, accumulation);
-    return stages;
-  }
-
   /// The sums with what the rows of a tile add to them.
   SmallVector<Value> emitTile(const Tile &tile, ValueRange carried) {
     SmallVector<Value> sums(carried);
@@ -106,16 +96,16 @@ private:
   /// The gradient of the weights of a strip, 0 in the rows before the tile's.
   Value emitOfWeights(const Tile &tile, Value scores) {
     AffineExpr r, j, d;
-    bindDims(b.getContext(), r, j, d);
+    bindDims(getContext(), r, j, d);
     Value strip = fill(emptyStrip(tile), 0.0);
-    strip = loop(zero, index(numHeads), strip, [&](Value head, Value strip) {
+    strip = loop(0, numHeads, strip, [&](Value head, Value strip) {
       Value rows = extractOutputRows(tile, head);
       Value value = extractKeys(op.getValue(), tile, head);
       Value products = fill(empty({tile.count, numKeys}, accumulation), 0.0);
-      products = createGeneric(
-          b, loc, {rows, value}, products, {{r, d}, {j, d}, {r, j}},
+      products = generic(
+          {rows, value}, products, {{r, d}, {j, d}, {r, j}},
           [&](ValueRange e) -> Value {
-            return arith::AddFOp::create(b, loc, e[2], mul(e[0], e[1]));
+            return addF(e[2], mulF(toAccumulation(e[0]), toAccumulation(e[1])));
           });
       return insert(products, strip, getOutputRows(tile, head));
     });
@@ -127,7 +117,7 @@ private:
   Value emitOfStages(Stages stages, Stages transposed, const StagedStrip &strip,
                      Value gradient, Value scores,
                      MutableArrayRef<Value> sums) {
-    StageCode code(b, loc);
+    StageCode code(getLoc(), *this);
     if (stages.mixing) {
       Value &sum = sums[stages.kernel ? 1 : 0];
       sum = code.addToMixing(stages, strip.convolved, gradient, sum);
@@ -144,7 +134,7 @@ private:
   /// `D` of each row, `(Hq, rows)`.
   Value emitDelta(const Tile &tile, Value probabilities, Value gradient) {
     AffineExpr h, r, j;
-    bindDims(b.getContext(), h, r, j);
+    bindDims(getContext(), h, r, j);
     Value sums = fill(empty({numHeads, tile.rows}, accumulation), 0.0);
     sums = multiplyAdd({{h, r, j}, {h, r, j}, {h, r}},
                        {probabilities, gradient}, sums);
@@ -153,20 +143,17 @@ private:
       return sums;
     Box rows = {{0, tile.before}, {numHeads, tile.count}};
     Value own =
-        slice(ofLogSumExp,
-              {{tile.batch, 0, tile.begin}, {1, numHeads, tile.count}}, 2);
-    Value part = map(own, extract(sums, rows), [&](ValueRange e) -> Value {
-      return arith::SubFOp::create(b, loc, e[1], e[0]);
-    });
+        extract(ofLogSumExp,
+                {{tile.batch, 0, tile.begin}, {1, numHeads, tile.count}}, 2);
+    Value part = map(own, extract(sums, rows),
+                     [&](ValueRange e) -> Value { return subF(e[1], e[0]); });
     return insert(part, sums, rows);
   }
 
   /// `P * (P' - D)`.
   Value emitOfSoftmax(Value probabilities, Value gradient, Value delta) {
-    return map({probabilities, gradient, delta},
-               emptyLike(gradient, accumulation), [&](ValueRange e) -> Value {
-                 return mul(e[0], arith::SubFOp::create(b, loc, e[1], e[2]));
-               });
+    return map({probabilities, gradient, delta}, emptyLike(gradient),
+               [&](ValueRange e) { return mulF(e[0], subF(e[1], e[2])); });
   }
 
   /// The gradients of the products, times the scale, from those of scores,
@@ -180,7 +167,7 @@ private:
         tile, carried, [&](Value head, Value r, ValueRange carried) {
           Value dots = emitDots(tile, head, r);
           RowPosition row = getPosition(tile, head, r);
-          return loop(zero, numKeys, carried, [&](Value j, ValueRange carried) {
+          return loop(0, numKeys, carried, [&](Value j, ValueRange carried) {
             return emitOfProduct(row, {head, r, j}, dots, ofScore, scores,
                                  carried);
           });
@@ -193,28 +180,24 @@ private:
   SmallVector<Value> emitOfProduct(const RowPosition &row, ArrayRef<Value> at,
                                    Value dots, Value ofScore, Value scores,
                                    ValueRange carried) {
-    Value isHidden = isMinusInfinity(load(scores, at[0], at[1], at[2]));
-    auto emitHidden = [&](OpBuilder &, Location) {
+    Value isHidden = isMinusInfinity(load(scores, at));
+    auto emitHidden = [&]() -> SmallVector<Value> {
       SmallVector<Value> results(carried);
-      results[0] =
-          store(real(accumulation, 0.0), results[0], at[0], at[1], at[2]);
-      scf::YieldOp::create(b, loc, results);
+      results[0] = store(real(0.0), results[0], at);
+      return results;
     };
-    auto emitVisible = [&](OpBuilder &, Location) {
+    auto emitVisible = [&]() -> SmallVector<Value> {
       SmallVector<Value> results(carried);
-      Value dot = tensor::ExtractOp::create(b, loc, dots, at[2]);
-      SmallVector<Value> arguments = {mul(dot, scale), row.number, row.head,
-                                      row.position, at[2]};
-      llvm::append_range(arguments, op.getScoreCaptures());
-      Value gradient = load(ofScore, at[0], at[1], at[2]);
-      results[0] = store(mul(gradient, ofScores.emitSlope(arguments)),
-                         results[0], at[0], at[1], at[2]);
-      ofScores.addToCaptures(gradient, arguments,
+      SmallVector<Value> arguments =
+          getScoreArguments(row, at[2], load(dots, at[2]), scale);
+      Value gradient = load(ofScore, at);
+      Value slope = ofScores.emitSlope(*this, arguments);
+      results[0] = store(mulF(gradient, slope), results[0], at);
+      ofScores.addToCaptures(*this, gradient, arguments,
                              MutableArrayRef(results).drop_front());
-      scf::YieldOp::create(b, loc, results);
+      return results;
     };
-    return scf::IfOp::create(b, loc, isHidden, emitHidden, emitVisible)
-        .getResults();
+    return choose(isHidden, emitHidden, emitVisible);
   }
 
   //===--------------------------------------------------------------------===//
@@ -225,21 +208,21 @@ private:
   /// the values.
   Value addToValues(const Tile &tile, Value weights, Value scores, Value sums) {
     AffineExpr r, j, d;
-    bindDims(b.getContext(), r, j, d);
-    return loop(zero, index(numHeads), sums, [&](Value head, Value sums) {
+    bindDims(getContext(), r, j, d);
+    return loop(0, numHeads, sums, [&](Value head, Value sums) {
       Box rows = getOutputRows(tile, head);
-      Value part = addVisible(slice(scores, rows, 2), slice(weights, rows, 2),
-                              extractOutputRows(tile, head), Value(),
-                              extractKeys(sums, tile, head),
-                              {{r, j}, {r, j}, {r, d}, {j, d}});
+      Value part = addVisible(
+          extract(scores, rows, 2), extract(weights, rows, 2),
+          extractOutputRows(tile, head), Value(), extractKeys(sums, tile, head),
+          {{r, j}, {r, j}, {r, d}, {j, d}});
       return insert(part, sums, getKeys(sums, tile, head));
     });
   }
 
   Value addToKeys(const Tile &tile, Value gradient, Value scores, Value sums) {
     AffineExpr r, j, d;
-    bindDims(b.getContext(), r, j, d);
-    return loop(zero, index(numHeads), sums, [&](Value head, Value sums) {
+    bindDims(getContext(), r, j, d);
+    return loop(0, numHeads, sums, [&](Value head, Value sums) {
       Value part = addVisible(
           extractHead(scores, tile, head), extractHead(gradient, tile, head),
           extractRows(op.getQuery(), tile.batch, head, tile.first, tile.rows),
@@ -252,54 +235,31 @@ private:
   Value addToQueries(const Tile &tile, Value gradient, Value scores,
                      Value sums) {
     AffineExpr r, j, d;
-    bindDims(b.getContext(), r, j, d);
+    bindDims(getContext(), r, j, d);
     int64_t size = op.getQueryType().getDimSize(3);
-    return loop(zero, index(numHeads), sums, [&](Value head, Value sums) {
+    return loop(0, numHeads, sums, [&](Value head, Value sums) {
       Box rows = {{tile.batch, head, tile.first, 0}, {1, 1, tile.rows, size}};
       Value part = addVisible(
           extractHead(scores, tile, head), extractHead(gradient, tile, head),
-          extractKeys(op.getKey(), tile, head), scale, slice(sums, rows, 2),
+          extractKeys(op.getKey(), tile, head), scale, extract(sums, rows, 2),
           {{r, j}, {r, j}, {j, d}, {r, d}});
       return insert(part, sums, rows);
     });
-  }
-
-  /// `sums += factor * strip * operand` where the score is not -inf, whatever
-  /// the operand holds elsewhere (B4).
-  Value addVisible(Value scores, Value strip, Value operand, Value factor,
-                   Value sums, ArrayRef<ArrayRef<AffineExpr>> indices) {
-    return createGeneric(b, loc, {scores, strip, operand}, sums, indices,
-                         [&](ValueRange e) -> Value {
-                           Value product = mul(e[1], e[2]);
-                           if (factor)
-                             product = mul(product, factor);
-                           Value sum =
-                               arith::AddFOp::create(b, loc, e[3], product);
-                           return arith::SelectOp::create(
-                               b, loc, isMinusInfinity(e[0]), e[3], sum);
-                         });
   }
 
   Value addToSink(const Tile &tile, Value logSumExp, Value delta, Value sums) {
     return loopHeadsAndRows(
                tile, sums,
                [&](Value head, Value r, ValueRange sums) -> SmallVector<Value> {
-                 Value sink = PositionCode::convert(
-                     tensor::ExtractOp::create(b, loc, op.getSink(), head),
-                     accumulation);
+                 Value sink = toAccumulation(load(op.getSink(), head));
                  Value at[] = {head, r};
-                 Value lse = tensor::ExtractOp::create(b, loc, logSumExp, at);
-                 Value weight = math::ExpOp::create(
-                     b, loc, arith::SubFOp::create(b, loc, sink, lse));
+                 Value lse = load(logSumExp, at);
+                 Value weight = exp(subF(sink, lse));
                  // Of two infinities, the difference would be NaN.
-                 weight =
-                     arith::SelectOp::create(b, loc, isMinusInfinity(sink),
-                                             real(accumulation, 0.0), weight);
-                 Value product =
-                     mul(weight, tensor::ExtractOp::create(b, loc, delta, at));
-                 Value sum = tensor::ExtractOp::create(b, loc, sums[0], head);
-                 sum = arith::SubFOp::create(b, loc, sum, product);
-                 return {tensor::InsertOp::create(b, loc, sum, sums[0], head)};
+                 weight = select(isMinusInfinity(sink), real(0.0), weight);
+                 Value product = mulF(weight, load(delta, at));
+                 Value sum = subF(load(sums[0], head), product);
+                 return {store(sum, sums[0], head)};
                })
         .front();
   }
@@ -308,14 +268,8 @@ private:
   // Rows and numbers
   //===--------------------------------------------------------------------===//
 
-  /// The product in the type of sums.
-  Value mul(Value x, Value y) {
-    return arith::MulFOp::create(b, loc, PositionCode::convert(x, accumulation),
-                                 PositionCode::convert(y, accumulation));
-  }
-
   Value extractHead(Value strip, const Tile &tile, Value head) {
-    return slice(strip, {{head, 0, 0}, {1, tile.rows, numKeys}}, 2);
+    return extract(strip, {{head, 0, 0}, {1, tile.rows, numKeys}}, 2);
   }
   /// Where the rows of the output are in a strip.
   Box getOutputRows(const Tile &tile, Value head) {
@@ -327,11 +281,10 @@ private:
   }
   Box getKeys(Value tensor, const Tile &tile, Value head) {
     return {{tile.batch, emitKeyHead(head), 0, 0},
-            {1, 1, numKeys,
-             cast<RankedTensorType>(tensor.getType()).getDimSize(3)}};
+            {1, 1, numKeys, size(tensor, 3)}};
   }
   Value extractKeys(Value tensor, const Tile &tile, Value head) {
-    return slice(tensor, getKeys(tensor, tile, head), 2);
+    return extract(tensor, getKeys(tensor, tile, head), 2);
   }
 
   MultiTokenAttentionBackwardOp gradients;
@@ -346,7 +299,7 @@ struct LowerMultiTokenBackward
                                 PatternRewriter &rewriter) const override {
     if (op->getNumResults() == 0)
       return failure();
-    ScoreGradient ofScores(rewriter, op.getLoc(), op.getScore());
+    ScoreGradient ofScores(op.getScore());
     if (failed(ofScores.prepare(MultiTokenAttentionOp::kNumScoreArguments,
                                 op.getOfCaptures())))
       return failure();

@@ -33,11 +33,12 @@ protected:
   };
 
   MultiTokenCode(MultiTokenAttentionOp op, OpBuilder &builder)
-      : PositionCode(builder, op), op(op), before(op.getStagesBefore()),
-        after(op.getStagesAfter()), accumulation(op.getAccumulationType()),
-        numHeads(op.getNumQueryHeads()) {}
+      : PositionCode(builder, op), before(op.getStagesBefore()),
+        after(op.getStagesAfter()), numHeads(op.getNumQueryHeads()) {}
 
-  /// `body` for all tiles, one after the other. Sets what the members are.
+  /// Sets what the members are.
+  void prepare();
+  /// `body` for all tiles, one after the other.
   SmallVector<Value> loopOverTiles(
       ValueRange initial,
       function_ref<SmallVector<Value>(const Tile &, ValueRange)> body);
@@ -65,24 +66,15 @@ protected:
   Value emptyStrip(const Tile &tile) {
     return empty({numHeads, tile.rows, numKeys}, accumulation);
   }
-  Value load(Value strip, Value head, Value r, Value j) {
-    return tensor::ExtractOp::create(b, loc, strip, ValueRange{head, r, j});
-  }
-  Value store(Value number, Value strip, Value head, Value r, Value j) {
-    return tensor::InsertOp::create(b, loc, number, strip,
-                                    ValueRange{head, r, j});
-  }
   SmallVector<Value> loopHeadsAndRows(
       const Tile &tile, ValueRange initial,
       function_ref<SmallVector<Value>(Value, Value, ValueRange)> body);
   Value loopRows(const Tile &tile, Value initial,
                  function_ref<Value(Value, Value, Value)> body);
 
-  MultiTokenAttentionOp op;
   Stages before, after;
-  FloatType accumulation;
   int64_t numHeads;
-  Value zero, scale, numKeys;
+  Value scale, numKeys;
 };
 
 } // namespace mlir::attn

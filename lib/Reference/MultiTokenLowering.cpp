@@ -25,8 +25,6 @@
 #include "lib/Reference/Lowerings.h"
 #include "lib/Reference/MultiTokenCode.h"
 
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
-
 using namespace mlir;
 using namespace mlir::attn;
 
@@ -40,6 +38,7 @@ public:
 
   /// Returns the op's results.
   SmallVector<Value> emit() {
+    prepare();
     return loopOverTiles(op.getOuts(), [&](const Tile &tile, ValueRange outs) {
       return emitTile(tile, outs);
     });
@@ -68,34 +67,21 @@ private:
   Value emitOutput(const Tile &tile, Value weights, Value scores,
                    Value output) {
     int64_t size = op.getValueType().getDimSize(3);
-    return loop(zero, index(numHeads), output, [&](Value head, Value output) {
+    return loop(0, numHeads, output, [&](Value head, Value output) {
       Box rows{{head, tile.before, 0}, {1, tile.count, numKeys}};
       Value value = extractRows(op.getValue(), tile.batch, emitKeyHead(head),
-                                zero, numKeys);
-      Value sums = emitProducts(tile, slice(weights, rows, 2),
-                                slice(scores, rows, 2), value, size);
+                                index(0), numKeys);
+      // T5: whatever a value row of the hidden keys holds.
+      AffineExpr r, d, j;
+      bindDims(getContext(), r, d, j);
+      Value sums = addVisible(
+          extract(scores, rows, 2), extract(weights, rows, 2), value, Value(),
+          fill(empty({tile.count, size}, accumulation), 0.0),
+          {{r, j}, {r, j}, {j, d}, {r, d}});
       return insert(
           convertElements(sums, op.getElementType()), output,
           {{tile.batch, head, tile.begin, 0}, {1, 1, tile.count, size}});
     });
-  }
-
-  /// Sums over the keys that are not hidden, whatever a value row of the others
-  /// holds (T5).
-  Value emitProducts(const Tile &tile, Value weights, Value scores, Value value,
-                     int64_t size) {
-    AffineExpr r, d, j;
-    bindDims(b.getContext(), r, d, j);
-    Value sums = fill(empty({tile.count, size}, accumulation), 0.0);
-    return createGeneric(
-        b, loc, {scores, weights, value}, sums,
-        {{r, j}, {r, j}, {j, d}, {r, d}}, [&](ValueRange e) -> Value {
-          Value product =
-              arith::MulFOp::create(b, loc, e[1], convert(e[2], accumulation));
-          Value sum = arith::AddFOp::create(b, loc, e[3], product);
-          return arith::SelectOp::create(b, loc, isMinusInfinity(e[0]), e[3],
-                                         sum);
-        });
   }
 };
 

@@ -12,10 +12,6 @@
 #include "lib/Regions/Philox.h"
 #include "lib/Regions/RegionEvaluation.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-
-#include <limits>
-
 namespace mlir::attn {
 
 /// What regions and dropout see of a row.
@@ -29,13 +25,14 @@ struct RowPosition {
 template <typename Op> class PositionCode : public TensorCode {
 public:
   PositionCode(OpBuilder &builder, Op op)
-      : TensorCode{builder, op.getLoc()}, op(op) {}
+      : TensorCode(op.getLoc(), builder), op(op),
+        accumulation(op.getAccumulationType()) {}
 
   /// The scale as a scalar (A4).
   Value emitScale() {
     if (Value scale = op.getScale())
       return scale;
-    return real(op.getAccumulationType(), *op.getConstantScale());
+    return real(*op.getConstantScale());
   }
 
   /// The score after score and mask, -inf if it is not kept. The mask decides
@@ -43,36 +40,41 @@ public:
   /// (A12).
   Value emitScore(const RowPosition &row, Value j, Value dot, Value scale) {
     return emitScoreAt(
-        b, loc,
+        *this, getLoc(),
         {op.getScore(), op.getMask(), op.getScoreCaptures(),
          op.getMaskCaptures()},
         {row.number, row.head, row.position, j},
         [&](OpBuilder &inside) -> Value { // A10
-          return arith::MulFOp::create(inside, loc, dot, scale);
+          return arith::MulFOp::create(inside, getLoc(), dot, scale);
         },
         Op::getOperationName());
+  }
+
+  /// What the score region and its derivatives are evaluated with.
+  SmallVector<Value> getScoreArguments(const RowPosition &row, Value j,
+                                       Value dot, Value scale) {
+    SmallVector<Value> arguments = {mulF(dot, scale), row.number, row.head,
+                                    row.position, j};
+    llvm::append_range(arguments, op.getScoreCaptures());
+    return arguments;
   }
 
   /// `weight` after dropout (A8).
   Value emitDropout(const RowPosition &row, Value j, Value weight) {
     double rate = op.getDropoutRate()->convertToDouble();
-    std::array<Value, 2> key = buildPhiloxKey(b, loc, op.getDropoutSeed());
-    Value line = add(multiply(row.number, op.getNumQueryHeads()), row.head);
+    std::array<Value, 2> key = buildPhiloxKey(*this, op.getDropoutSeed());
+    Value line = add(mul(row.number, op.getNumQueryHeads()), row.head);
     if constexpr (!std::is_same_v<Op, MultiTokenAttentionOp>)
       if (Value first = op.getDropoutLine())
         line = add(line, first);
-    Value keep = buildIsKept(b, loc, rate, key, j, row.position, line,
+    Value keep = buildIsKept(*this, rate, key, j, row.position, line,
                              op.getDropoutCall());
-    FloatType type = op.getAccumulationType();
-    Value scaled =
-        arith::MulFOp::create(b, loc, weight, real(type, 1.0 / (1.0 - rate)));
-    return arith::SelectOp::create(b, loc, keep, scaled, real(type, 0.0));
+    Value scaled = mulF(weight, real(1.0 / (1.0 - rate)));
+    return select(keep, scaled, real(0.0));
   }
 
   /// The head of keys and values that a query head sees (A3).
-  Value emitKeyHead(Value head) {
-    return arith::DivUIOp::create(b, loc, head, index(op.getGroupSize()));
-  }
+  Value emitKeyHead(Value head) { return div(head, op.getGroupSize()); }
   /// A row of a (B, H, S, D) tensor, or `count` rows.
   Value extractRow(Value source, Value batch, Value head, Value row) {
     return sliceRows(source, batch, head, row, 1, /*rank=*/1);
@@ -82,19 +84,20 @@ public:
     return sliceRows(source, batch, head, row, count, /*rank=*/2);
   }
 
-  static constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  using TensorCode::real;
+  Value real(double value) { return real(accumulation, value); }
+  Value minusInfinity() { return real(-kInfinity); }
+  Value toAccumulation(Value value) { return convert(value, accumulation); }
 
-  Value minusInfinity() { return real(op.getAccumulationType(), -kInfinity); }
-  Value isMinusInfinity(Value score) { return isEqual(score, minusInfinity()); }
+  Op op;
+  FloatType accumulation;
 
 private:
   Value sliceRows(Value source, Value batch, Value head, Value row,
                   Number count, unsigned rank) {
     int64_t size = cast<RankedTensorType>(source.getType()).getDimSize(3);
-    return slice(source, {{batch, head, row, 0}, {1, 1, count, size}}, rank);
+    return extract(source, {{batch, head, row, 0}, {1, 1, count, size}}, rank);
   }
-
-  Op op;
 };
 
 } // namespace mlir::attn

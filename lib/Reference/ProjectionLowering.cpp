@@ -9,10 +9,6 @@
 #include "lib/Reference/Lowerings.h"
 #include "lib/Reference/TensorCode.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
-
 using namespace mlir;
 using namespace mlir::attn;
 
@@ -21,7 +17,7 @@ namespace {
 /// One number after the other, with the weight looked up where it lies.
 struct ProjectionLowering : TensorCode {
   ProjectionLowering(ProjectionOp op, OpBuilder &builder)
-      : TensorCode{builder, op.getLoc()}, op(op),
+      : TensorCode(op.getLoc(), builder), op(op),
         sums(op.getAccumulationType()) {}
 
   SmallVector<Value> emit() {
@@ -40,15 +36,15 @@ private:
     auto type = cast<RankedTensorType>(out.getType());
     bool isSum = type.getElementType() == sums;
     Value sum = isSum ? out : emptyLike(out, sums);
-    sum = emitSums(fill(sum, 0), column);
+    sum = emitSums(fill(sum, 0.0), column);
     if (isSum && !op.getScales() && !op.getBias())
       return sum;
     return map({sum}, out, [&](ValueRange e) -> Value {
       Value n = getFeature(type, column), result = e[0];
       if (Value scales = op.getScales())
-        result = arith::MulFOp::create(b, loc, result, number(scales, n));
+        result = mulF(result, number(scales, n));
       if (Value bias = op.getBias())
-        result = arith::AddFOp::create(b, loc, result, number(bias, n));
+        result = addF(result, number(bias, n));
       return convert(result, type.getElementType());
     });
   }
@@ -60,37 +56,32 @@ private:
     ShapedType from = op.getInputType();
     unsigned rank = to.getRank(), inputRank = from.getRank(),
              numLoops = rank + inputRank - 2;
-    auto loop = [&](unsigned i) { return b.getAffineDimExpr(i); };
+    auto loop = [&](unsigned i) { return getAffineDimExpr(i); };
     AffineExpr batch = loop(0), row = loop(rank - 2);
     SmallVector<AffineExpr> ofInput = {batch, row, loop(rank)};
     if (inputRank == 4)
       ofInput = {batch, loop(rank), row, loop(rank + 1)};
     AffineMap maps[] = {
-        AffineMap::get(numLoops, 0, ofInput, b.getContext()),
-        AffineMap::getMultiDimIdentityMap(numLoops, b.getContext())
+        AffineMap::get(numLoops, 0, ofInput, getContext()),
+        AffineMap::getMultiDimIdentityMap(numLoops, getContext())
             .getMajorSubMap(rank)};
-    return createGeneric(
-        b, loc, op.getInput(), zeros, maps, [&](ValueRange e) -> Value {
-          Value n = getFeature(to, column);
-          Value k = inputRank == 4 ? flatten(rank, rank + 1, from.getDimSize(3))
-                                   : loopIndex(rank);
-          Value product =
-              arith::MulFOp::create(b, loc, convert(e[0], sums), weight(k, n));
-          return arith::AddFOp::create(b, loc, e[1], product);
-        });
+    return generic(op.getInput(), zeros, maps, [&](ValueRange e) -> Value {
+      Value n = getFeature(to, column);
+      Value k = inputRank == 4 ? flatten(rank, rank + 1, from.getDimSize(3))
+                               : iteration(rank);
+      Value product = mulF(convert(e[0], sums), weight(k, n));
+      return addF(e[1], product);
+    });
   }
 
-  Value loopIndex(unsigned loop) {
-    return linalg::IndexOp::create(b, loc, int64_t(loop));
-  }
   Value flatten(unsigned head, unsigned element, int64_t size) {
-    return add(multiply(loopIndex(head), size), loopIndex(element));
+    return add(mul(iteration(head), size), iteration(element));
   }
   /// The column of the weight that an element of a result is of, which begins
   /// at `column`.
   Value getFeature(ShapedType type, int64_t column) {
     Value feature =
-        type.getRank() == 4 ? flatten(1, 3, type.getDimSize(3)) : loopIndex(2);
+        type.getRank() == 4 ? flatten(1, 3, type.getDimSize(3)) : iteration(2);
     return add(feature, column);
   }
 
@@ -98,10 +89,7 @@ private:
   Value weight(Value k, Value n) {
     SmallVector<Value> indices = {k, n};
     auto split = [&](Value value, int64_t size) {
-      Value divisor = index(size);
-      Value quotient = arith::DivUIOp::create(b, loc, value, divisor);
-      Value rest = arith::RemUIOp::create(b, loc, value, divisor);
-      return std::pair(quotient, rest);
+      return std::pair(div(value, size), rem(value, size));
     };
     if (op.hasPanels()) {
       auto [panel, lane] = split(n, op.getPanelWidth());
@@ -115,10 +103,7 @@ private:
   }
 
   Value number(Value tensor, ValueRange indices) {
-    Value element = tensor::ExtractOp::create(b, loc, tensor, indices);
-    if (isa<IntegerType>(element.getType()))
-      return arith::SIToFPOp::create(b, loc, sums, element);
-    return convert(element, sums);
+    return convert(load(tensor, indices), sums);
   }
 
   ProjectionOp op;

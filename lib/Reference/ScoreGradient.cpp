@@ -9,9 +9,6 @@
 #include "lib/Regions/RegionDerivative.h"
 #include "lib/Regions/RegionEvaluation.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
-
 using namespace mlir;
 using namespace mlir::attn;
 
@@ -38,43 +35,39 @@ LogicalResult ScoreGradient::prepare(unsigned firstCapture,
   return success();
 }
 
-Value ScoreGradient::emitSlope(ValueRange arguments) {
-  return evaluate(slope, arguments);
-}
-
-void ScoreGradient::addToCaptures(Value ofScore, ValueRange arguments,
-                                  MutableArrayRef<Value> sums) {
-  for (std::unique_ptr<Variable> &variable : variables) {
-    Value added = arith::MulFOp::create(
-        b, loc, ofScore, evaluate(variable->derivative, arguments));
-    SmallVector<Value> at;
-    for (std::unique_ptr<Region> &index : variable->indices)
-      at.push_back(evaluate(*index, arguments));
-    Value &sum = sums[variable->capture];
-    sum = addIfInside(added, at, sum);
-  }
-}
-
-/// A region that is defined where the score is, or is not needed there.
-Value ScoreGradient::evaluate(Region &region, ValueRange arguments) {
+/// The value of a region that is defined where the score is, or is not needed
+/// there.
+static Value evaluate(IndexBuilder &b, Region &region, ValueRange arguments) {
   return evaluateRegion(b, region, arguments).value;
+}
+
+Value ScoreGradient::emitSlope(IndexBuilder &b, ValueRange arguments) {
+  return evaluate(b, slope, arguments);
 }
 
 /// `sums` with `added` at one place. What a select does not choose may be
 /// loaded outside (A12), and has a derivative of 0.
-Value ScoreGradient::addIfInside(Value added, ValueRange at, Value sums) {
-  Value inside = arith::ConstantOp::create(b, loc, b.getBoolAttr(true));
-  for (auto [dimension, index] : llvm::enumerate(at)) {
-    Value is = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, index,
-                                     dim(sums, int64_t(dimension)));
-    inside = arith::AndIOp::create(b, loc, inside, is);
-  }
-  return either(
+static Value addIfInside(IndexBuilder &b, Value added, ValueRange at,
+                         Value sums) {
+  Value inside = b.boolean(true);
+  for (auto [dimension, index] : llvm::enumerate(at))
+    inside = b.bitAnd(inside, b.compare(arith::CmpIPredicate::ult, index,
+                                        b.size(sums, int64_t(dimension))));
+  return b.choose(
       inside,
-      [&]() -> Value {
-        Value sum = tensor::ExtractOp::create(b, loc, sums, at);
-        sum = arith::AddFOp::create(b, loc, sum, added);
-        return tensor::InsertOp::create(b, loc, sum, sums, at);
-      },
+      [&] { return b.store(b.addF(b.load(sums, at), added), sums, at); },
       [&] { return sums; });
+}
+
+void ScoreGradient::addToCaptures(IndexBuilder &b, Value ofScore,
+                                  ValueRange arguments,
+                                  MutableArrayRef<Value> sums) {
+  for (std::unique_ptr<Variable> &variable : variables) {
+    Value added = b.mulF(ofScore, evaluate(b, variable->derivative, arguments));
+    SmallVector<Value> at;
+    for (std::unique_ptr<Region> &index : variable->indices)
+      at.push_back(evaluate(b, *index, arguments));
+    Value &sum = sums[variable->capture];
+    sum = addIfInside(b, added, at, sum);
+  }
 }

@@ -8,7 +8,7 @@
 #ifndef ATTN_REFERENCE_SCOREGRADIENT_H
 #define ATTN_REFERENCE_SCOREGRADIENT_H
 
-#include "lib/Reference/TensorCode.h"
+#include "dialect/Shared/IndexBuilder.h"
 
 #include <memory>
 #include <vector>
@@ -18,10 +18,9 @@ namespace mlir::attn {
 /// Emits what reference lowerings of gradients need of a score region (G3), at
 /// one position after the other. Values of its arguments are the leading ones
 /// with captures behind them.
-class ScoreGradient : TensorCode {
+class ScoreGradient {
 public:
-  ScoreGradient(OpBuilder &b, Location loc, Region &score)
-      : TensorCode{b, loc}, score(score) {}
+  explicit ScoreGradient(Region &score) : score(score) {}
 
   /// Finds the derivatives, also with respect to what is loaded from these
   /// captures, whose first one is argument `firstCapture`. An error where there
@@ -29,10 +28,10 @@ public:
   LogicalResult prepare(unsigned firstCapture, ArrayRef<int64_t> ofCaptures);
 
   /// The derivative with respect to the scaled product.
-  Value emitSlope(ValueRange arguments);
+  Value emitSlope(IndexBuilder &b, ValueRange arguments);
   /// Adds to the sums of the captures what a position gives whose score has the
   /// gradient `ofScore`.
-  void addToCaptures(Value ofScore, ValueRange arguments,
+  void addToCaptures(IndexBuilder &b, Value ofScore, ValueRange arguments,
                      MutableArrayRef<Value> sums);
 
 private:
@@ -44,9 +43,6 @@ private:
     /// Each yields an index of the load.
     std::vector<std::unique_ptr<Region>> indices;
   };
-
-  Value evaluate(Region &region, ValueRange arguments);
-  Value addIfInside(Value added, ValueRange at, Value sums);
 
   Region &score;
   Region slope;

@@ -10,67 +10,53 @@
 
 #include "lib/Reference/TensorCode.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
-
 namespace mlir::attn {
 
 /// Rows and columns of one sequence, or of one batch entry.
 struct Sequence {
-  Value number;               ///< `b` in regions.
-  Value queryBatch, keyBatch; ///< Indices into the batch dimensions.
-  Value queryBegin;           ///< First query row.
-  Value queryLength;
-  Value keyBegin; ///< First key/value row.
-  Value keyLength;
+  Value number;                                     ///< `b` in regions.
+  OpFoldResult queryBatch, queryBegin, queryLength; ///< Rows of the queries.
+  OpFoldResult keyBatch, keyBegin, keyLength;       ///< Of keys and values.
   Value offset; ///< Position of the first query row.
 };
 
-/// What the attention ops that may have sequences (A7) say of them.
-template <typename Op> class SequenceCode : TensorCode {
-public:
-  SequenceCode(OpBuilder &builder, Op op, Value zero)
-      : TensorCode{builder, op.getLoc()}, op(op), zero(zero) {}
+/// How many sequences an op has (A7), or else batch entries.
+template <typename Op> Value emitNumSequences(TensorCode &b, Op op) {
+  if (op.isPacked())
+    return b.sub(b.dim(op.getCumulativeQuery(), 0), 1);
+  return b.emitBatchSize(op.getQuery(), b.dim(op.getQuery(), 2));
+}
 
-  Value emitCount() {
-    if (op.isPacked()) // A7
-      return subtract(dim(op.getCumulativeQuery(), 0), 1);
-    return emitBatchSize(op.getQuery(), dim(op.getQuery(), 2), zero);
+/// Where sequence `n` is, of an op that may have sequences (A7).
+template <typename Op> Sequence emitSequence(IndexBuilder &b, Op op, Value n) {
+  OpFoldResult zero = b.getIndexAttr(0);
+  auto emitRange = [&](Value cumulative) -> std::pair<Value, Value> {
+    Value begin = b.loadIndex(cumulative, n),
+          end = b.loadIndex(cumulative, b.add(n, 1));
+    return {begin, b.sub(end, begin)};
+  };
+  Sequence sequence;
+  sequence.number = n;
+  sequence.queryBatch = sequence.keyBatch = n;
+  sequence.queryBegin = sequence.keyBegin = zero;
+  sequence.queryLength = b.size(op.getQuery(), 2);
+  sequence.keyLength = b.size(op.getKey(), 2);
+  if (op.getCounts())
+    sequence.queryLength = op.createNumQueries(b, n);
+  if (op.isPacked()) {
+    sequence.queryBatch = zero;
+    std::tie(sequence.queryBegin, sequence.queryLength) =
+        emitRange(op.getCumulativeQuery());
   }
-
-  Sequence emit(Value n) {
-    Sequence sequence;
-    sequence.number = sequence.queryBatch = sequence.keyBatch = n;
-    sequence.queryBegin = sequence.keyBegin = zero;
-    sequence.queryLength =
-        op.getCounts() ? op.createNumQueries(b, n) : dim(op.getQuery(), 2);
-    sequence.keyLength = dim(op.getKey(), 2);
-    if (op.isPacked()) { // A7
-      sequence.queryBatch = zero;
-      std::tie(sequence.queryBegin, sequence.queryLength) =
-          emitRange(op.getCumulativeQuery(), n);
-    }
-    if (op.getCumulativeKey()) {
-      sequence.keyBatch = zero;
-      std::tie(sequence.keyBegin, sequence.keyLength) =
-          emitRange(op.getCumulativeKey(), n);
-    }
-    sequence.offset = op.createFirstPosition(b, n, sequence.queryLength,
-                                             sequence.keyLength); // A5
-    return sequence;
+  if (op.getCumulativeKey()) {
+    sequence.keyBatch = zero;
+    std::tie(sequence.keyBegin, sequence.keyLength) =
+        emitRange(op.getCumulativeKey());
   }
-
-private:
-  /// First row and number of rows of sequence `n`.
-  std::pair<Value, Value> emitRange(Value cumulative, Value n) {
-    Value begin = load(cumulative, n);
-    Value end = load(cumulative, add(n, 1));
-    return {begin, subtract(end, begin)};
-  }
-
-  Op op;
-  Value zero;
-};
+  sequence.offset = op.createFirstPosition(b, n, b.index(sequence.queryLength),
+                                           b.index(sequence.keyLength)); // A5
+  return sequence;
+}
 
 } // namespace mlir::attn
 

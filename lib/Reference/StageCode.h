@@ -21,7 +21,10 @@ class StageCode : TensorCode {
 public:
   using Stages = MultiTokenAttentionOp::Stages;
 
-  StageCode(OpBuilder &b, Location loc) : TensorCode{b, loc} {}
+  using TensorCode::TensorCode;
+
+  /// Kernels and weights with elements of another type.
+  Stages convertElements(Stages stages, Type type);
 
   /// New strips of the same shape.
   Value emitConvolution(Stages stages, Value strip);
@@ -54,7 +57,6 @@ private:
   /// `(Hq, ...)` as `(Hq / mixed, mixed, ...)`, and back.
   Value split(Value tensor, int64_t mixed);
   Value join(Value tensor);
-  static SmallVector<ReassociationIndices> getHeadDims(int64_t rank);
   /// 0 in the shape of a strip.
   Value zerosLike(Value strip);
 };

@@ -10,11 +10,9 @@
 //
 
 #include "dialect/AttnOps.h"
-#include "lib/Reference/DerivativeRows.h"
+#include "lib/Reference/AttentionRows.h"
 #include "lib/Reference/Lowerings.h"
 #include "lib/Regions/RegionDerivative.h"
-
-#include "mlir/IR/PatternMatch.h"
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -22,10 +20,10 @@ using namespace mlir::attn;
 namespace {
 
 /// Emits the lowering of one op.
-class TangentLowering : DerivativeRows<AttentionTangentOp> {
+class TangentLowering : AttentionRows<AttentionTangentOp> {
 public:
   TangentLowering(AttentionTangentOp op, OpBuilder &builder)
-      : DerivativeRows(op, builder) {}
+      : AttentionRows(op, builder) {}
 
   /// Finds the derivatives of the score; an error where there is none.
   LogicalResult prepare() { return slopes.prepare(op); }
@@ -35,116 +33,101 @@ public:
     SmallVector<Value> tangents;
     for (Value out : op.getOuts()) // J4: of rows that see nothing.
       tangents.push_back(fill(out, 0.0));
-    return emitRows(tangents, [&](const DerivativeRow &row, ValueRange before) {
-      return emitRow(row, before);
-    });
+    return emitSeeingRows(tangents,
+                          [&](const AttentionRow &row, ValueRange before) {
+                            return emitRow(row, before);
+                          });
   }
 
 private:
-  SmallVector<Value> emitRow(const DerivativeRow &row, ValueRange before) {
+  SmallVector<Value> emitRow(const AttentionRow &row, ValueRange before) {
     SmallVector<Value> tangents(before);
     Value query = extractRow(op.getQuery(), row),
           key = extractKeys(op.getKey(), row),
           value = extractKeys(op.getValue(), row);
-    Value dots = multiply(key, query);
+    Value dots = multiplyRows(key, query, accumulation);
     Value scores = emitScores(row, dots);
     SmallVector<Value> moved; // Of the products, before the scale.
     if (Value tangent = op.getQueryTangent())
-      moved.push_back(multiply(key, extractRow(tangent, row)));
+      moved.push_back(
+          multiplyRows(key, extractRow(tangent, row), accumulation));
     if (Value tangent = op.getKeyTangent())
-      moved.push_back(multiply(extractKeys(tangent, row), query));
+      moved.push_back(
+          multiplyRows(extractKeys(tangent, row), query, accumulation));
 
     // Weights of the values and of their tangents, and `mu`.
-    OpFoldResult length = getAsOpFoldResult(row.sequence.keyLength);
+    OpFoldResult length = row.sequence.keyLength;
     SmallVector<Value> carried = {zeros(length), zeros(length),
                                   emitOfSink(row)};
     carried = emitVisible(
         row, scores, carried, [&](Value j, Value score, ValueRange carried) {
-          Value dot = tensor::ExtractOp::create(b, loc, dots, j);
+          Value dot = load(dots, j);
           Value ofScore = emitOfScore(row, j, dot, moved);
-          Value weight = math::ExpOp::create(b, loc, sub(score, row.logSumExp));
+          Value weight = exp(subF(score, row.logSumExp));
           Value kept = op.hasDropout()
-                           ? code.emitDropout(row.position, j, weight)
+                           ? code().emitDropout(row.position, j, weight)
                            : weight; // A8
-          auto store = [&](Value number, Value into) -> Value {
-            return tensor::InsertOp::create(b, loc, number, into, j);
-          };
-          return SmallVector<Value>{store(mul(kept, ofScore), carried[0]),
-                                    store(kept, carried[1]),
-                                    addF(carried[2], mul(weight, ofScore))};
+          return SmallVector<Value>{store(mulF(kept, ofScore), carried[0], j),
+                                    store(kept, carried[1], j),
+                                    addF(carried[2], mulF(weight, ofScore))};
         });
 
     Value sums =
-        addVisibleRows(scores, carried[0], value, emitSumsOfRows(value));
+        addVisibleRows(scores, carried[0], value, zeros(size(value, 1)));
     if (Value tangent = op.getValueTangent())
       sums =
           addVisibleRows(scores, carried[1], extractKeys(tangent, row), sums);
     Value mu = carried[2];
     Value output = extractRow(op.getOutput(), row);
-    Value init = tensor::EmptyOp::create(
-        b, loc, cast<RankedTensorType>(output.getType()).getShape(),
-        op.getElementType());
+    Value init = emptyLike(output);
     Value tangent = map({sums, output}, init, [&](ValueRange elements) {
-      Value shift = mul(mu, toAccumulation(elements[1]));
-      return convert(sub(elements[0], shift), op.getElementType());
+      Value shift = mulF(mu, toAccumulation(elements[1]));
+      return convert(subF(elements[0], shift), op.getElementType());
     });
     tangents[0] = insertRow(tangent, tangents[0], row);
     if (op.getLogSumExpTangent())
-      tangents[1] = tensor::InsertOp::create(b, loc, mu, tangents[1], row.at);
+      tangents[1] = store(mu, tangents[1], row.at);
     return tangents;
   }
 
   /// `dS`.
-  Value emitOfScore(const DerivativeRow &row, Value j, Value dot,
+  Value emitOfScore(const AttentionRow &row, Value j, Value dot,
                     ArrayRef<Value> moved) {
     Value sum;
     for (Value products : moved) {
-      Value product = tensor::ExtractOp::create(b, loc, products, j);
+      Value product = load(products, j);
       sum = sum ? addF(sum, product) : product;
     }
     if (sum)
-      sum = mul(sum, scale);
+      sum = mulF(sum, scale);
     if (op.hasScore()) {
-      SmallVector<Value> arguments = getScoreArguments(row, j, dot);
+      SmallVector<Value> arguments =
+          code().getScoreArguments(row.position, j, dot, scale);
       if (sum)
-        sum = mul(sum, evaluate(slopes.ofProduct, arguments));
+        sum = mulF(sum, evaluate(slopes.ofProduct, arguments));
       if (!op.getCaptureTangents().empty()) {
         llvm::append_range(arguments, op.getCaptureTangents());
         Value part = evaluate(slopes.ofCaptures, arguments);
         sum = sum ? addF(sum, part) : part;
       }
     }
-    return sum ? sum : real(accumulation, 0.0);
+    return sum ? sum : real(0.0);
   }
 
   /// What the sink adds to `mu`.
-  Value emitOfSink(const DerivativeRow &row) {
+  Value emitOfSink(const AttentionRow &row) {
     if (!op.getSinkTangent())
-      return real(accumulation, 0.0);
-    Value tangent = toAccumulation(tensor::ExtractOp::create(
-        b, loc, op.getSinkTangent(), placeOfSink(row)));
-    return mul(emitSinkWeight(row), tangent);
+      return real(0.0);
+    Value tangent = toAccumulation(load(op.getSinkTangent(), placeOfSink(row)));
+    return mulF(emitSinkWeight(row), tangent);
   }
 
   ScoreSlopes slopes;
 };
 
-struct LowerTangent : OpRewritePattern<AttentionTangentOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(AttentionTangentOp op,
-                                PatternRewriter &rewriter) const override {
-    if (op->getNumResults() == 0)
-      return failure();
-    TangentLowering lowering(op, rewriter);
-    if (failed(lowering.prepare()))
-      return failure();
-    rewriter.replaceOp(op, lowering.emit());
-    return success();
-  }
-};
-
 } // namespace
 
 void attn::populateTangentLowering(RewritePatternSet &patterns) {
-  patterns.add<LowerTangent>(patterns.getContext());
+  patterns.add<LowerOp<AttentionTangentOp, TangentLowering>>(
+      patterns.getContext());
 }

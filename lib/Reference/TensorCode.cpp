@@ -7,86 +7,11 @@
 
 #include "lib/Reference/TensorCode.h"
 
-#include "mlir/IR/TypeUtilities.h"
-
 using namespace mlir;
 using namespace mlir::attn;
 
-Value TensorCode::index(int64_t value) {
-  return arith::ConstantIndexOp::create(b, loc, value);
-}
-
-Value TensorCode::real(FloatType type, double value) {
-  return arith::ConstantOp::create(b, loc, b.getFloatAttr(type, value));
-}
-
-Value TensorCode::add(Value lhs, Number rhs) {
-  return IndexBuilder(loc, b).add(lhs, rhs);
-}
-
-Value TensorCode::subtract(Value lhs, Number rhs) {
-  return IndexBuilder(loc, b).sub(lhs, rhs);
-}
-
-Value TensorCode::multiply(Value lhs, Number rhs) {
-  return arith::MulIOp::create(b, loc, lhs, IndexBuilder(loc, b).index(rhs));
-}
-
-SmallVector<OpFoldResult> TensorCode::fold(ArrayRef<Number> numbers) {
-  return llvm::map_to_vector(numbers, [&](const Number &x) -> OpFoldResult {
-    return x.number ? b.getIndexAttr(*x.number) : x.either;
-  });
-}
-
-Value TensorCode::dim(Value tensor, int64_t dimension) {
-  return b.createOrFold<tensor::DimOp>(loc, tensor, dimension);
-}
-
-Value TensorCode::emitBatchSize(Value tensor, Value numRows, Value zero) {
-  Value isEmpty =
-      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, numRows, zero);
-  return arith::SelectOp::create(b, loc, isEmpty, zero, dim(tensor, 0));
-}
-
-Value TensorCode::toIndex(Value integer) {
-  if (integer.getType().isIndex())
-    return integer;
-  return arith::IndexCastOp::create(b, loc, b.getIndexType(), integer);
-}
-
-Value TensorCode::load(Value tensor, ValueRange indices) {
-  return toIndex(tensor::ExtractOp::create(b, loc, tensor, indices));
-}
-
-Value TensorCode::convert(Value number, Type type) {
-  return convertScalarToDtype(b, loc, number, type, /*isUnsignedCast=*/false);
-}
-
-Value TensorCode::isEqual(Value lhs, Value rhs) {
-  return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, lhs, rhs);
-}
-
-Value TensorCode::empty(ArrayRef<OpFoldResult> sizes, Type elementType) {
-  return tensor::EmptyOp::create(b, loc, sizes, elementType);
-}
-
-Value TensorCode::empty(std::initializer_list<Number> sizes, Type elementType) {
-  return empty(fold(sizes), elementType);
-}
-
-Value TensorCode::emptyLike(Value tensor, Type elementType) {
-  return empty(tensor::getMixedSizes(b, loc, tensor), elementType);
-}
-
-Value TensorCode::fill(Value destination, double value) {
-  auto type = cast<ShapedType>(destination.getType()).getElementType();
-  return linalg::FillOp::create(b, loc, real(cast<FloatType>(type), value),
-                                destination)
-      .getResult(0);
-}
-
-Value TensorCode::convertElements(Value tensor, FloatType type) {
-  if (cast<ShapedType>(tensor.getType()).getElementType() == type)
+Value TensorCode::convertElements(Value tensor, Type type) {
+  if (getElementTypeOrSelf(tensor) == type)
     return tensor;
   return map(tensor, emptyLike(tensor, type),
              [&](ValueRange x) { return convert(x[0], type); });
@@ -101,101 +26,73 @@ SmallVector<Value> TensorCode::convertAll(ValueRange tensors,
                                           ValueRange destinations) {
   SmallVector<Value> results;
   for (auto [tensor, destination] : llvm::zip_equal(tensors, destinations))
-    results.push_back(convertElements(
-        tensor, cast<FloatType>(getElementTypeOrSelf(destination))));
+    results.push_back(
+        convertElements(tensor, getElementTypeOrSelf(destination)));
   return results;
-}
-
-SmallVector<Value>
-TensorCode::loop(Value begin, Value end, ValueRange initial,
-                 function_ref<SmallVector<Value>(Value, ValueRange)> body) {
-  auto forOp = scf::ForOp::create(
-      b, loc, begin, end, index(1), initial,
-      [&](OpBuilder &, Location, Value i, ValueRange carried) {
-        scf::YieldOp::create(b, loc, body(i, carried));
-      });
-  return SmallVector<Value>(forOp.getResults());
-}
-
-Value TensorCode::loop(Value begin, Value end, Value initial,
-                       function_ref<Value(Value, Value)> body) {
-  return loop(begin, end, ValueRange(initial),
-              [&](Value i, ValueRange carried) -> SmallVector<Value> {
-                return {body(i, carried.front())};
-              })
-      .front();
-}
-
-Value TensorCode::either(Value condition, function_ref<Value()> yes,
-                         function_ref<Value()> no) {
-  return scf::IfOp::create(
-             b, loc, condition,
-             [&](OpBuilder &, Location) {
-               scf::YieldOp::create(b, loc, yes());
-             },
-             [&](OpBuilder &, Location) { scf::YieldOp::create(b, loc, no()); })
-      .getResult(0);
-}
-
-static SmallVector<OpFoldResult> getStrides(OpBuilder &b, size_t rank,
-                                            int64_t last) {
-  SmallVector<OpFoldResult> strides(rank, b.getIndexAttr(1));
-  strides.back() = b.getIndexAttr(last);
-  return strides;
-}
-
-Value TensorCode::extract(Value tensor, const Box &box, int64_t lastStride) {
-  return tensor::ExtractSliceOp::create(
-      b, loc, tensor, fold(box.offsets), fold(box.sizes),
-      getStrides(b, box.sizes.size(), lastStride));
-}
-
-Value TensorCode::insert(Value source, Value tensor, const Box &box,
-                         int64_t lastStride) {
-  return tensor::InsertSliceOp::create(
-      b, loc, source, tensor, fold(box.offsets), fold(box.sizes),
-      getStrides(b, box.sizes.size(), lastStride));
-}
-
-Value TensorCode::slice(Value tensor, const Box &box, unsigned rank) {
-  SmallVector<OpFoldResult> sizes = fold(box.sizes);
-  auto type = tensor::ExtractSliceOp::inferCanonicalRankReducedResultType(
-      rank, cast<RankedTensorType>(tensor.getType()), sizes);
-  return tensor::ExtractSliceOp::create(b, loc, type, tensor, fold(box.offsets),
-                                        sizes, getStrides(b, sizes.size(), 1));
-}
-
-void TensorCode::insertInParallel(scf::ForallOp loop, Value source,
-                                  Value destination, const Box &box) {
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToEnd(loop.getTerminator().getBody());
-  tensor::ParallelInsertSliceOp::create(b, loc, source, destination,
-                                        fold(box.offsets), fold(box.sizes),
-                                        getStrides(b, box.sizes.size(), 1));
 }
 
 Value TensorCode::map(ValueRange inputs, Value destination, ElementBody body,
                       ArrayRef<bool> alignLast) {
-  unsigned rank = cast<RankedTensorType>(destination.getType()).getRank();
+  auto rankOf = [](Value tensor) {
+    return unsigned(cast<RankedTensorType>(tensor.getType()).getRank());
+  };
+  AffineMap all = getMultiDimIdentityMap(rankOf(destination));
   SmallVector<AffineMap> maps;
-  for (auto [i, input] : llvm::enumerate(inputs)) {
-    unsigned inputRank = cast<RankedTensorType>(input.getType()).getRank();
-    unsigned first =
-        i < alignLast.size() && alignLast[i] ? rank - inputRank : 0;
-    SmallVector<AffineExpr> exprs;
-    for (unsigned dim = first; dim < first + inputRank; ++dim)
-      exprs.push_back(b.getAffineDimExpr(dim));
-    maps.push_back(AffineMap::get(rank, 0, exprs, b.getContext()));
-  }
-  maps.push_back(b.getMultiDimIdentityMap(rank));
-  return createGeneric(b, loc, inputs, destination, maps, body);
+  for (auto [i, input] : llvm::enumerate(inputs))
+    maps.push_back(i < alignLast.size() && alignLast[i]
+                       ? all.getMinorSubMap(rankOf(input))
+                       : all.getMajorSubMap(rankOf(input)));
+  maps.push_back(all);
+  return generic(inputs, destination, maps, body);
 }
 
 Value TensorCode::multiplyAdd(ArrayRef<ArrayRef<AffineExpr>> indices,
                               ValueRange inputs, Value result) {
-  return createGeneric(
-      b, loc, inputs, result, indices, [&](ValueRange e) -> Value {
-        Value product = arith::MulFOp::create(b, loc, e[0], e[1]);
-        return arith::AddFOp::create(b, loc, e[2], product);
-      });
+  return generic(inputs, result, indices, [&](ValueRange e) {
+    Value product = mulF(e[0], e[1]);
+    return addF(e[2], product);
+  });
+}
+
+Value TensorCode::emitMaximum(Value largest, Value sink) {
+  Value maximum = sink ? maximumF(largest, sink) : largest;
+  Value zero = real(maximum.getType(), 0.0);
+  return select(isMinusInfinity(maximum), zero, maximum);
+}
+
+Value TensorCode::emitSinkTerm(Value sink, Value maximum) {
+  Type type = maximum.getType();
+  if (!sink)
+    return real(type, 0.0);
+  // A16: the difference of equal infinities would be NaN.
+  return select(isEqualF(sink, maximum), real(type, 1.0),
+                exp(subF(sink, maximum)));
+}
+
+Value TensorCode::emitLogSumExp(Value maximum, Value sum, Value isEmpty,
+                                Value sink) {
+  Type type = maximum.getType();
+  Value logSumExp = addF(maximum, log(sum));
+  // A16: also where the sum is inf - inf.
+  logSumExp =
+      select(isEqualF(maximum, real(type, kInfinity)), maximum, logSumExp);
+  return select(isEmpty, sink ? sink : real(type, -kInfinity), logSumExp);
+}
+
+Value TensorCode::addVisible(Value scores, Value x, Value y, Value factor,
+                             Value result,
+                             ArrayRef<ArrayRef<AffineExpr>> indices) {
+  return generic({scores, x, y}, result, indices, [&](ValueRange e) {
+    Value product = mulF(e[1], convert(e[2], e[3].getType()));
+    if (factor)
+      product = mulF(product, factor);
+    Value next = addF(e[3], product);
+    return select(isMinusInfinity(e[0]), e[3], next);
+  });
+}
+
+Value TensorCode::multiplyRows(Value matrix, Value vector, Type type) {
+  Value sums = fill(empty({size(matrix, 0)}, type), 0.0);
+  return linalg::MatvecOp::create(*this, ValueRange{matrix, vector}, sums)
+      .getResult(0);
 }

@@ -10,71 +10,49 @@
 
 #include "dialect/Shared/IndexBuilder.h"
 
+#include <limits>
+
 namespace mlir::attn {
 
 /// A number of rows, say: a value or a constant.
 using Number = IndexBuilder::Operand;
+using Box = IndexBuilder::Box;
 
-/// A box of a tensor: where it begins and how large it is, in each dimension.
-struct Box {
-  SmallVector<Number> offsets, sizes;
-};
+/// Emits what the reference lowerings of the ops are written in.
+struct TensorCode : IndexBuilder {
+  TensorCode(Location loc, OpBuilder &builder) : IndexBuilder(loc, builder) {}
 
-/// Emits what the reference lowerings of the ops are written in. Bodies are
-/// built through `b`, which points into the innermost one.
-struct TensorCode {
-  OpBuilder &b;
-  Location loc;
-
-  Value index(int64_t value);
-  Value real(FloatType type, double value);
-  Value add(Value lhs, Number rhs);
-  Value subtract(Value lhs, Number rhs);
-  Value multiply(Value lhs, Number rhs);
-  Value dim(Value tensor, int64_t dimension);
+  /// The least of numbers from 0 on.
+  Value minU(Operand x, Operand y) { return emit<arith::MinUIOp>(x, y); }
   /// The size of a batch of so many rows: 0 without rows, since it may then be
   /// any size in no memory.
-  Value emitBatchSize(Value tensor, Value numRows, Value zero);
-  /// An integer of any type as an index.
-  Value toIndex(Value integer);
-  /// An element of a tensor of integers, as an index.
-  Value load(Value tensor, ValueRange indices);
-  /// A float rounded or extended to `type`.
-  Value convert(Value number, Type type);
-  /// A comparison of two floats.
-  Value isEqual(Value lhs, Value rhs);
+  Value emitBatchSize(Value tensor, Value numRows) {
+    return select(isEqual(numRows, 0), 0, size(tensor, 0));
+  }
+  static constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  Value isMinusInfinity(Value score) {
+    return isEqualF(score, real(score.getType(), -kInfinity));
+  }
 
-  /// A tensor of unknown elements, one of the sizes of another, and one of
-  /// equal elements.
-  Value empty(ArrayRef<OpFoldResult> sizes, Type elementType);
-  Value empty(std::initializer_list<Number> sizes, Type elementType);
-  Value emptyLike(Value tensor, Type elementType);
-  Value fill(Value destination, double value);
   /// A tensor with elements of another type.
-  Value convertElements(Value tensor, FloatType type);
-
+  Value convertElements(Value tensor, Type type);
   /// Zeros to which what goes to `destination` is added in `type`: in its own
   /// place where that has such elements.
   Value emitSums(Value destination, FloatType type);
   /// Tensors with the elements that their destinations have.
   SmallVector<Value> convertAll(ValueRange tensors, ValueRange destinations);
 
+  using IndexBuilder::loop;
   /// `for i in [begin, end)` that carries `initial` along.
   SmallVector<Value>
-  loop(Value begin, Value end, ValueRange initial,
-       function_ref<SmallVector<Value>(Value, ValueRange)> body);
-  Value loop(Value begin, Value end, Value initial,
-             function_ref<Value(Value, Value)> body);
-  /// What one of two bodies emits, each in its branch.
-  Value either(Value condition, function_ref<Value()> yes,
-               function_ref<Value()> no);
-
-  /// A box of a tensor, and a tensor with a box replaced.
-  Value extract(Value tensor, const Box &box, int64_t lastStride = 1);
-  Value insert(Value source, Value tensor, const Box &box,
-               int64_t lastStride = 1);
-  /// A box without its first dimensions of size 1, so that `rank` are left.
-  Value slice(Value tensor, const Box &box, unsigned rank);
+  loop(Operand begin, Operand end, ValueRange initial,
+       function_ref<SmallVector<Value>(Value, ValueRange)> body) {
+    return loop(begin, end, 1, initial, body);
+  }
+  Value loop(Operand begin, Operand end, Value initial,
+             function_ref<Value(Value, Value)> body) {
+    return loop(begin, end, 1, initial, body);
+  }
 
   /// A new value for each element of `destination`, from those of the inputs:
   /// `body` gets the elements. Dimensions are those of the destination;
@@ -86,12 +64,32 @@ struct TensorCode {
   /// `result += x * y` of two inputs, at the indices of both and of the result.
   Value multiplyAdd(ArrayRef<ArrayRef<AffineExpr>> indices, ValueRange inputs,
                     Value result);
+  // The softmax of a row of scores, and a sink if it is not null (A6).
 
-  /// Ends an iteration of `loop` with a box of its result.
-  void insertInParallel(scf::ForallOp loop, Value source, Value destination,
-                        const Box &box);
+  /// All elements, of which `element` gives one, and `initial` combined, in
+  /// their order (A15).
+  template <typename Combine>
+  Value reduce(Number count, Value initial,
+               function_ref<Value(Value)> element) {
+    return loop(0, count, initial, [&](Value j, Value all) -> Value {
+      return Combine::create(*this, all, element(j));
+    });
+  }
+  /// The maximum of the scores, of which the largest is given, and the sink, or
+  /// 0 if all are -inf, so that it can be subtracted from them.
+  Value emitMaximum(Value largest, Value sink);
+  /// What the sink adds to the sum of exp(score - maximum).
+  Value emitSinkTerm(Value sink, Value maximum);
+  /// `isEmpty` says that there is no score but -inf.
+  Value emitLogSumExp(Value maximum, Value sum, Value isEmpty, Value sink);
 
-  SmallVector<OpFoldResult> fold(ArrayRef<Number> numbers);
+  /// `result += factor * x * y` where the score is not -inf, whatever `y` holds
+  /// elsewhere, at the indices of scores, both inputs, and the result. `factor`
+  /// may be null, and `x` has the result's elements.
+  Value addVisible(Value scores, Value x, Value y, Value factor, Value result,
+                   ArrayRef<ArrayRef<AffineExpr>> indices);
+  /// The products of the rows of a matrix with a vector, in elements of `type`.
+  Value multiplyRows(Value matrix, Value vector, Type type);
 };
 
 } // namespace mlir::attn

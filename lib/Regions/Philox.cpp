@@ -9,30 +9,27 @@
 
 #include "dialect/Shared/Philox.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-
 using namespace mlir;
+using namespace mlir::attn;
 
 /// Four random words from a counter of four and a key of two.
-static std::array<Value, 4> buildPhilox(OpBuilder &builder, Location loc,
+static std::array<Value, 4> buildPhilox(IndexBuilder &b,
                                         std::array<Value, 4> counter,
                                         std::array<Value, 2> key) {
   auto constant = [&](uint32_t value) -> Value {
-    return arith::ConstantOp::create(builder, loc,
-                                     builder.getI32IntegerAttr(int32_t(value)));
+    return arith::ConstantOp::create(b, b.getI32IntegerAttr(int32_t(value)));
   };
   auto xorOf = [&](Value lhs, Value rhs) -> Value {
-    return arith::XOrIOp::create(builder, loc, lhs, rhs);
+    return arith::XOrIOp::create(b, lhs, rhs);
   };
-  for (int round = 0; round < attn::kPhiloxRounds; ++round) {
+  for (int round = 0; round < kPhiloxRounds; ++round) {
     if (round > 0)
       for (int word = 0; word < 2; ++word)
-        key[word] = arith::AddIOp::create(builder, loc, key[word],
-                                          constant(attn::kPhiloxGrowth[word]));
+        key[word] = b.add(key[word], constant(kPhiloxGrowth[word]));
     auto first = arith::MulUIExtendedOp::create(
-        builder, loc, counter[0], constant(attn::kPhiloxMultipliers[0]));
+        b, counter[0], constant(kPhiloxMultipliers[0]));
     auto second = arith::MulUIExtendedOp::create(
-        builder, loc, counter[2], constant(attn::kPhiloxMultipliers[1]));
+        b, counter[2], constant(kPhiloxMultipliers[1]));
     counter = {
         xorOf(xorOf(second.getHigh(), counter[1]), key[0]), second.getLow(),
         xorOf(xorOf(first.getHigh(), counter[3]), key[1]), first.getLow()};
@@ -40,41 +37,28 @@ static std::array<Value, 4> buildPhilox(OpBuilder &builder, Location loc,
   return counter;
 }
 
-std::array<Value, 2> attn::buildPhiloxKey(OpBuilder &builder, Location loc,
-                                          Value seed) {
-  Value width =
-      arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(32));
-  Value high = arith::ShRUIOp::create(builder, loc, seed, width);
-  Type i32 = builder.getI32Type();
-  return {arith::TruncIOp::create(builder, loc, i32, seed),
-          arith::TruncIOp::create(builder, loc, i32, high)};
+std::array<Value, 2> attn::buildPhiloxKey(IndexBuilder &b, Value seed) {
+  Value width = arith::ConstantOp::create(b, b.getI64IntegerAttr(32));
+  Value high = arith::ShRUIOp::create(b, seed, width);
+  Type i32 = b.getI32Type();
+  return {arith::TruncIOp::create(b, i32, seed),
+          arith::TruncIOp::create(b, i32, high)};
 }
 
-Value attn::buildIsKept(OpBuilder &builder, Location loc, double rate,
-                        std::array<Value, 2> key, Value column, Value row,
-                        Value line, Value call) {
-  auto index = [&](int64_t value) -> Value {
-    return arith::ConstantIndexOp::create(builder, loc, value);
-  };
+Value attn::buildIsKept(IndexBuilder &b, double rate, std::array<Value, 2> key,
+                        Value column, Value row, Value line, Value call) {
   auto toI32 = [&](Value value) -> Value {
-    return arith::IndexCastOp::create(builder, loc, builder.getI32Type(),
-                                      value);
+    return arith::IndexCastOp::create(b, b.getI32Type(), value);
   };
-  Value block = arith::DivUIOp::create(builder, loc, column, index(4));
-  Value lane = arith::RemUIOp::create(builder, loc, column, index(4));
-  std::array<Value, 4> words = buildPhilox(
-      builder, loc, {toI32(block), toI32(row), toI32(line), call}, key);
+  Value block = b.div(column, 4), lane = b.rem(column, 4);
+  std::array<Value, 4> words =
+      buildPhilox(b, {toI32(block), toI32(row), toI32(line), call}, key);
   Value word = words[3];
-  for (int64_t candidate : {2, 1, 0}) {
-    Value isLane = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
-                                         lane, index(candidate));
-    word =
-        arith::SelectOp::create(builder, loc, isLane, words[candidate], word);
-  }
+  for (int64_t candidate : {2, 1, 0})
+    word = b.select(b.isEqual(lane, candidate), words[candidate], word);
   // As i64, because the threshold may be 2^32.
-  Value wide = arith::ExtUIOp::create(builder, loc, builder.getI64Type(), word);
-  Value threshold = arith::ConstantOp::create(
-      builder, loc, builder.getI64IntegerAttr(getLeastKeptWord(rate)));
-  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::uge, wide,
-                               threshold);
+  Value wide = arith::ExtUIOp::create(b, b.getI64Type(), word);
+  Value threshold =
+      arith::ConstantOp::create(b, b.getI64IntegerAttr(getLeastKeptWord(rate)));
+  return b.compare(arith::CmpIPredicate::uge, wide, threshold);
 }

@@ -8,15 +8,14 @@
 #ifndef ATTN_REGIONS_PHILOX_H
 #define ATTN_REGIONS_PHILOX_H
 
-#include "mlir/IR/Builders.h"
+#include "dialect/Shared/IndexBuilder.h"
 
 #include <array>
 
 namespace mlir::attn {
 
 /// Emits the two i32 words of a seed of i64.
-std::array<Value, 2> buildPhiloxKey(OpBuilder &builder, Location loc,
-                                    Value seed);
+std::array<Value, 2> buildPhiloxKey(IndexBuilder &b, Value seed);
 
 /// Emits the i1 that an element is kept with which dropout drops others at
 /// `rate`: whether word `column mod 4` of Philox-4x32-10 (Salmon et al.,
@@ -24,9 +23,8 @@ std::array<Value, 2> buildPhiloxKey(OpBuilder &builder, Location loc,
 /// `rate * 2^32`. The counter is `(column / 4, row, line, call)`, each reduced
 /// to 32 bits. `call` is of i32, the others are index; `column` is not
 /// negative.
-Value buildIsKept(OpBuilder &builder, Location loc, double rate,
-                  std::array<Value, 2> key, Value column, Value row, Value line,
-                  Value call);
+Value buildIsKept(IndexBuilder &b, double rate, std::array<Value, 2> key,
+                  Value column, Value row, Value line, Value call);
 
 } // namespace mlir::attn
 

@@ -7,6 +7,8 @@
 
 #include "lib/Sharding/Annotations.h"
 #include "dialect/AttnOps.h"
+#include "dialect/Sharding/RankOps.h"
+#include "lib/Sharding/RowOrder.h"
 
 #include "mlir/Dialect/Shard/IR/ShardDialect.h"
 #include "mlir/Dialect/Shard/IR/ShardOps.h"
@@ -15,10 +17,11 @@
 using namespace mlir;
 using namespace mlir::attn;
 
-SplitAxes Annotations::getAxes(Value value) const {
-  if (auto found = axes.find(value); found != axes.end())
+TensorSplit Annotations::getSplit(Value value) const {
+  if (auto found = splits.find(value); found != splits.end())
     return found->second;
-  return SplitAxes(cast<ShapedType>(value.getType()).getRank(), kWhole);
+  auto rank = size_t(cast<ShapedType>(value.getType()).getRank());
+  return {SmallVector<int64_t>(rank, kWhole)};
 }
 
 /// The value that some annotations are of.
@@ -54,21 +57,34 @@ static FailureOr<RankGrid> readGrid(shard::ShardingOp op, int64_t ranks) {
   return result;
 }
 
-static FailureOr<SplitAxes> readAxes(shard::ShardOp shard,
-                                     shard::ShardingOp sharding) {
+static FailureOr<TensorSplit> readSplit(shard::ShardOp shard,
+                                        shard::ShardingOp sharding,
+                                        const RankGrid &grid) {
   if (!sharding.getStaticHaloSizes().empty() ||
       !sharding.getStaticShardedDimsOffsets().empty())
     return sharding.emitOpError("with halos or with offsets is not covered by "
                                 "attn-shard");
-  SplitAxes axes(cast<ShapedType>(shard.getSrc().getType()).getRank(), kWhole);
+  auto rank = size_t(cast<ShapedType>(shard.getSrc().getType()).getRank());
+  TensorSplit result{SmallVector<int64_t>(rank, kWhole)};
   for (auto [dim, split] : llvm::enumerate(sharding.getSplitAxes())) {
     if (split.size() > 1)
       return sharding.emitOpError("expected at most one axis for dimension ")
              << dim << ", got " << split.size();
-    if (split.size() == 1 && dim < axes.size())
-      axes[dim] = split.asArrayRef().front();
+    if (split.size() == 1 && dim < rank)
+      result.axes[dim] = split.asArrayRef().front();
   }
-  return axes;
+  for (int64_t axis : result.axes)
+    if (axis >= int64_t(grid.shape.size()))
+      return sharding.emitOpError("expected an axis of @")
+             << grid.name << ", got " << axis;
+  if (sharding->hasAttr(kZigzagName)) {
+    if (rank <= kRows || result[kRows] == kWhole)
+      return sharding.emitOpError("expected rows (dimension 2) that are split, "
+                                  "which attn.zigzag is of");
+    // The order of one rank is that of the whole.
+    result.isZigzag = grid.shape[result[kRows]] > 1;
+  }
+  return result;
 }
 
 FailureOr<Annotations> attn::readAnnotations(func::FuncOp func, int64_t ranks) {
@@ -83,17 +99,13 @@ FailureOr<Annotations> attn::readAnnotations(func::FuncOp func, int64_t ranks) {
     if (!result.empty() && result.grid.name != grid->name)
       return op.emitOpError("expected one grid in a function, got @")
              << result.grid.name << " and @" << grid->name;
-    FailureOr<SplitAxes> axes = readAxes(op, sharding);
-    if (failed(axes))
+    FailureOr<TensorSplit> split = readSplit(op, sharding, *grid);
+    if (failed(split))
       return failure();
-    for (int64_t axis : *axes)
-      if (axis >= int64_t(grid->shape.size()))
-        return sharding.emitOpError("expected an axis of @")
-               << grid->name << ", got " << axis;
     result.grid = std::move(*grid);
     auto [entry, isNew] =
-        result.axes.try_emplace(getAnnotated(op.getSrc()), *axes);
-    if (!isNew && entry->second != *axes)
+        result.splits.try_emplace(getAnnotated(op.getSrc()), *split);
+    if (!isNew && entry->second != *split)
       return op.emitOpError("with another sharding than before is not covered "
                             "by attn-shard: nothing is distributed again");
     return WalkResult::advance();
@@ -103,19 +115,23 @@ FailureOr<Annotations> attn::readAnnotations(func::FuncOp func, int64_t ranks) {
   return result;
 }
 
-LogicalResult attn::annotate(func::FuncOp func, StringRef split) {
+LogicalResult attn::annotate(func::FuncOp func, int64_t ranks,
+                             StringRef split) {
   constexpr StringRef kGrid = "ranks";
   struct Split {
     StringRef name;
     int64_t ofQuery, ofKey;
   };
-  constexpr Split splits[] = {
-      {"batch", 0, 0}, {"heads", 1, 1}, {"sequence", 2, 2}, {"keys", -1, 2}};
+  constexpr Split splits[] = {{"batch", kBatch, kBatch},
+                              {"heads", kHeads, kHeads},
+                              {"sequence", kRows, kRows},
+                              {"zigzag", kRows, kRows},
+                              {"keys", kWhole, kRows}};
   const Split *found = llvm::find_if(
       splits, [&](const Split &known) { return known.name == split; });
   if (found == std::end(splits))
-    return func.emitError("split: expected 'batch', 'heads', 'sequence' or "
-                          "'keys', got '")
+    return func.emitError("split: expected 'batch', 'heads', 'sequence', "
+                          "'zigzag' or 'keys', got '")
            << split << "'";
   SmallVector<AttentionOp> ops;
   func.walk([&](AttentionOp op) { ops.push_back(op); });
@@ -130,17 +146,21 @@ LogicalResult attn::annotate(func::FuncOp func, StringRef split) {
   OpBuilder b = OpBuilder::atBlockBegin(module.getBody());
   shard::GridOp::create(b, func.getLoc(), kGrid,
                         ArrayRef<int64_t>{ShapedType::kDynamic});
+  bool isZigzag = split == "zigzag" ||
+                  (split == "sequence" && isBalancedByZigzag(ops, ranks));
   for (AttentionOp op : ops) {
     b.setInsertionPoint(op);
     auto shardAlong = [&](OpOperand &operand, int64_t dim) {
-      if (dim < 0)
+      if (dim == kWhole)
         return;
       SmallVector<shard::GridAxesAttr> axes(
           4, shard::GridAxesAttr::get(context, ArrayRef<shard::GridAxis>{}));
       axes[dim] =
           shard::GridAxesAttr::get(context, ArrayRef<shard::GridAxis>{0});
-      Value sharding = shard::ShardingOp::create(
+      auto sharding = shard::ShardingOp::create(
           b, op.getLoc(), FlatSymbolRefAttr::get(context, kGrid), axes);
+      if (isZigzag)
+        sharding->setAttr(kZigzagName, b.getUnitAttr());
       operand.set(shard::ShardOp::create(b, op.getLoc(), operand.get(),
                                          sharding,
                                          /*annotate_for_users=*/true));

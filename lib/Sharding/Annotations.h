@@ -29,20 +29,35 @@ struct RankGrid {
   }
 };
 
-/// For each dimension of a tensor, the axis of the grid that splits it, or
-/// `kWhole`.
-using SplitAxes = SmallVector<int64_t>;
 constexpr int64_t kWhole = -1;
+
+/// Numbers of the dimensions of query, key and value.
+enum Dimension : unsigned { kBatch, kHeads, kRows, kElements };
+
+/// How a tensor is split.
+struct TensorSplit {
+  /// For each dimension, the axis of the grid that splits it, or `kWhole`.
+  SmallVector<int64_t> axes;
+  /// Rank `r` of the `n` along the axis of the rows has two pieces of them,
+  /// `r` and `2 n - 1 - r` of `2 n`, and not one.
+  bool isZigzag = false;
+
+  int64_t operator[](unsigned dim) const { return axes[dim]; }
+  bool operator==(const TensorSplit &) const = default;
+  bool isSplit() const {
+    return llvm::any_of(axes, [](int64_t axis) { return axis != kWhole; });
+  }
+};
 
 /// The annotations of one function.
 struct Annotations {
   RankGrid grid;
   /// Of what has one: arguments and results of ops.
-  DenseMap<Value, SplitAxes> axes;
+  DenseMap<Value, TensorSplit> splits;
 
-  bool empty() const { return axes.empty(); }
+  bool empty() const { return splits.empty(); }
   /// Of `value`, which is whole where nothing is said.
-  SplitAxes getAxes(Value value) const;
+  TensorSplit getSplit(Value value) const;
 };
 
 /// Reads the annotations of `func`, for so many ranks in all, 0 if the grid
@@ -50,9 +65,10 @@ struct Annotations {
 FailureOr<Annotations> readAnnotations(func::FuncOp func, int64_t ranks);
 
 /// Annotates query, key and value of each attention of a function without
-/// annotations, on a new grid of one axis: 'batch', 'heads', 'sequence', or
-/// 'keys'.
-LogicalResult annotate(func::FuncOp func, StringRef split);
+/// annotations, on a new grid of one axis for so many ranks: 'batch', 'heads',
+/// 'sequence', 'zigzag' or 'keys'. With 'sequence', the masks say in which
+/// order rows are split.
+LogicalResult annotate(func::FuncOp func, int64_t ranks, StringRef split);
 
 /// Removes the annotations of a function.
 void dropAnnotations(func::FuncOp func);

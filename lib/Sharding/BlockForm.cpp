@@ -194,10 +194,10 @@ static void moveDropoutToMask(IndexBuilder &b, AttentionOp op,
   Value heads = b.index(numHeads);
   Value line = b.add(b.mul(block.getArgument(kBatchIndex), heads),
                      block.getArgument(kHeadIndex)); // A8
-  Value isKept = buildIsKept(
-      b, b.getLoc(), op.getDropoutRateAttr().getValueAsDouble(),
-      buildPhiloxKey(b, b.getLoc(), seed), block.getArgument(kKeyIndex),
-      block.getArgument(kPositionIndex), line, call);
+  Value isKept =
+      buildIsKept(b, op.getDropoutRateAttr().getValueAsDouble(),
+                  buildPhiloxKey(b, seed), block.getArgument(kKeyIndex),
+                  block.getArgument(kPositionIndex), line, call);
   yield.getValueMutable().assign(b.bitAnd(yield.getValue(), isKept));
   removeDropout(op);
 }

@@ -12,31 +12,34 @@
 
 namespace mlir::attn {
 
-/// One dimension of a tensor that may be split among the ranks of an axis.
+/// One dimension of a tensor that may be split among the ranks of an axis, into
+/// pieces that follow each other: one of each rank, in their order, or two of
+/// each in zig-zag order.
 struct Extent {
   /// Of the whole.
   Value total;
-  /// Of the part of a rank, where it is the same for all; or null.
+  /// Of a piece, where it is the same for all; or null.
   Value share;
-  /// `(ranks + 1)` of index: where the part of each rank begins, and the end;
-  /// null if `share` is not.
+  /// `(pieces + 1)` of index: where each piece begins, and the end; null if
+  /// `share` is not.
   Value bounds;
   /// The number of this rank along the axis.
   Value self;
 
-  /// The first of the part of a rank.
-  Value first(IndexBuilder &b, Value rank) const {
+  /// The first of a piece.
+  Value first(IndexBuilder &b, Value piece) const {
     if (share)
-      return b.mul(rank, share);
-    return tensor::ExtractOp::create(b, bounds, rank);
+      return b.mul(piece, share);
+    return tensor::ExtractOp::create(b, bounds, piece);
   }
-  Value count(IndexBuilder &b, Value rank) const {
+  Value count(IndexBuilder &b, Value piece) const {
     if (share)
       return share;
-    Value next = b.add(rank, 1);
+    Value next = b.add(piece, 1);
     Value end = tensor::ExtractOp::create(b, bounds, next);
-    return b.sub(end, first(b, rank));
+    return b.sub(end, first(b, piece));
   }
+  /// Of the one piece of this rank.
   Value first(IndexBuilder &b) const { return first(b, self); }
   Value count(IndexBuilder &b) const { return count(b, self); }
 };
@@ -50,6 +53,25 @@ struct AttentionExtents {
   int64_t keyStride = 1;
   /// Queries and keys are split along one axis.
   bool isRing = false;
+  /// Rank `r` of `n` has the pieces `r` and `2 n - 1 - r` of queries and keys.
+  bool isZigzag = false;
+
+  int64_t getNumSlots() const { return isZigzag ? 2 : 1; }
+  /// The piece that a rank has first, in slot 0, or after that.
+  Value getPiece(IndexBuilder &b, Value rank, Value slot) const {
+    if (!isZigzag)
+      return rank;
+    Value mirrored = b.sub(2 * numKeyRanks - 1, rank);
+    return b.select(b.isEqual(slot, 0), rank, mirrored);
+  }
+  /// Where the piece in a slot begins in the part of a rank.
+  Value getSlotBegin(IndexBuilder &b, const Extent &rows, Value rank,
+                     Value slot) const {
+    if (!isZigzag)
+      return b.index(0);
+    Value ofFirst = rows.count(b, rank);
+    return b.select(b.isEqual(slot, 0), 0, ofFirst);
+  }
 };
 
 } // namespace mlir::attn

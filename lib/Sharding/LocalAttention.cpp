@@ -15,6 +15,13 @@
 //     keys, values = what is visible of those of rank (self - step)
 //     state = merge of state and attention(query, keys, values)
 //
+// In zig-zag order a rank has two pieces of rows, whose positions do not follow
+// each other, and a block has what is visible of two. Each piece of the queries
+// sees those of the keys one after the other, where the mask lets it:
+//
+//     for each pair of pieces of query and of keys with anything visible
+//       part of state = merge of it and attention(piece of query, of keys, ...)
+//
 // Where keys alone are split, as in tree attention (Shyam et al.,
 // arXiv:2408.04093), with the parts of all ranks merged in their order on each
 // of them, so that all get the same bits:
@@ -33,6 +40,7 @@
 #include "lib/Sharding/LocalAttention.h"
 #include "dialect/Sharding/RankOps.h"
 #include "lib/Reference/TensorCode.h"
+#include "lib/Sharding/Annotations.h"
 #include "lib/Sharding/BlockForm.h"
 #include "lib/Sharding/VisibleSpans.h"
 
@@ -54,13 +62,11 @@ class LocalAttention {
 public:
   LocalAttention(IndexBuilder &b, AttentionOp whole,
                  const AttentionExtents &extents)
-      : b(b), code{b, b.getLoc()}, whole(whole), extents(extents),
+      : code(b.getLoc(), b), b(code), whole(whole), extents(extents),
         sums(whole.getAccumulationType()), query(whole.getQuery()),
-        queries{extents.queries.first(b), extents.queries.count(b)},
-        rows(b.sizes(query)) {
-    rows.pop_back();
-    output = rows;
-    output.push_back(b.size(whole.getValue(), 3));
+        rows(getRows(query)), output(getOutput(query)) {
+    if (!extents.isZigzag)
+      queries = {extents.queries.first(b), extents.queries.count(b)};
   }
 
   SmallVector<Value> emit() {
@@ -69,14 +75,26 @@ public:
     RowSpan keys{extents.keys.first(b), extents.keys.count(b)};
     if (whole.hasDropout())
       return finish(
-          merge(createInitial(),
-                computeBlock(whole.getKey(), whole.getValue(), keys)));
+          merge(createInitial(), computeBlock({query, queries}, whole.getKey(),
+                                              whole.getValue(), keys)));
     return computeAlone(keys);
   }
 
 private:
   /// Output and log-sum-exp, and with dropout the log-sum-exp of all keys.
   using State = SmallVector<Value>;
+
+  /// Sizes of a log-sum-exp, and of an output, of some queries.
+  SmallVector<OpFoldResult> getRows(Value query) {
+    SmallVector<OpFoldResult> sizes = b.sizes(query);
+    sizes.pop_back();
+    return sizes;
+  }
+  SmallVector<OpFoldResult> getOutput(Value query) {
+    SmallVector<OpFoldResult> sizes = getRows(query);
+    sizes.push_back(b.size(whole.getValue(), kElements));
+    return sizes;
+  }
 
   /// All keys are here: what one process computes of these rows and heads.
   SmallVector<Value> computeAlone(RowSpan keys) {
@@ -127,15 +145,15 @@ private:
           row = linalg::IndexOp::create(b, 2);
     Value at = b.add(head, firstHead);
     Value element = code.convert(tensor::ExtractOp::create(b, sink, at), sums);
-    row = b.add(row, queries.first);
+    row = createRowOfWhole(row);
     Value isQuery;
     if (whole.isPacked()) {
-      Value begin = code.load(whole.getCumulativeQuery(), b.index(0)),
-            end = code.load(whole.getCumulativeQuery(), numSequences);
+      Value begin = code.loadIndex(whole.getCumulativeQuery(), b.index(0)),
+            end = code.loadIndex(whole.getCumulativeQuery(), numSequences);
       isQuery = b.bitAnd(b.isAtMost(begin, row), b.isLess(row, end));
     } else if (Value counts = whole.getCounts()) {
       Value n = b.add(batch, firstBatch);
-      isQuery = b.isLess(row, code.load(counts, n));
+      isQuery = b.isLess(row, code.loadIndex(counts, n));
     }
     if (isQuery)
       element = arith::SelectOp::create(b, isQuery, element, infinity);
@@ -143,12 +161,26 @@ private:
     return loop.getResult(0);
   }
 
+  /// The row of the whole that a row of this rank is.
+  Value createRowOfWhole(Value row) {
+    if (!extents.isZigzag)
+      return b.add(row, queries.first);
+    Value self = extents.queries.self, one = b.index(1);
+    Value second = extents.getPiece(b, self, one);
+    Value count = extents.queries.count(b, self);
+    Value ofFirst = b.add(row, extents.queries.first(b, self)),
+          ofSecond = b.add(b.sub(row, count), extents.queries.first(b, second));
+    return b.select(b.isLess(row, count), ofFirst, ofSecond);
+  }
+
   /// What some keys give.
-  State computeBlock(Value key, Value value, RowSpan keys) {
+  State computeBlock(const BlockOperands &part, Value key, Value value,
+                     RowSpan keys) {
     Type element = whole.getElementType();
+    SmallVector<OpFoldResult> rows = getRows(part.query),
+                              output = getOutput(part.query);
     SmallVector<Value> outs = {code.empty(output, element),
                                code.empty(rows, sums)};
-    BlockOperands part{query, queries};
     AttentionOp op = emitBlock(b, whole, extents, part, key, value, keys, outs);
     State state(op.getResults());
     if (element != sums)
@@ -171,9 +203,8 @@ private:
   State merge(const State &first, const State &second) {
     auto mergeParts = [&](Value output1, Value lse1, Value output2,
                           Value lse2) {
-      // Of sizes that a loop is seen to carry along.
-      Value outs[] = {code.empty(b.sizes(output1), sums),
-                      code.empty(b.sizes(lse1), sums)};
+      // In the place of the first part, which it is of no use after.
+      Value outs[] = {output1, lse1};
       return MergeOp::create(b, ValueRange(outs).getTypes(), output1, lse1,
                              output2, lse2, outs);
     };
@@ -181,8 +212,8 @@ private:
     State state(merged.getResults());
     if (whole.hasDropout()) {
       // Of no output.
-      SmallVector<OpFoldResult> thin = output;
-      thin[3] = b.getIndexAttr(1);
+      SmallVector<OpFoldResult> thin = b.sizes(first[2]);
+      thin.push_back(b.getIndexAttr(1));
       Value nothing = code.fill(code.empty(thin, sums), 0.0);
       state.push_back(
           mergeParts(nothing, first[2], nothing, second[2]).getResult(1));
@@ -213,23 +244,91 @@ private:
     };
     return forEachRank([&](Value step, const State &state) {
       Value from = b.rem(b.sub(b.add(extents.keys.self, ranks), step), ranks);
-      Value first =
-          tensor::ExtractOp::create(b, spans, ValueRange{step, b.index(2)});
-      Value count =
-          tensor::ExtractOp::create(b, spans, ValueRange{step, b.index(3)});
+      auto extract = [&](int64_t column) -> Value {
+        return tensor::ExtractOp::create(b, spans,
+                                         ValueRange{step, b.index(column)});
+      };
+      Value first = extract(2), count = extract(3);
+      if (extents.isZigzag)
+        count = b.add(count, extract(7));
       auto block =
           RankBlockOp::create(b, blockType(key), blockType(value), step, key,
                               value, spans, count, uint64_t(extents.keyStride));
+      if (extents.isZigzag)
+        return mergePieces(state, block, from);
       Value firstKey = b.add(extents.keys.first(b, from), first);
-      State part =
-          computeBlock(block.getKeys(), block.getValues(), {firstKey, count});
+      State part = computeBlock({query, queries}, block.getKeys(),
+                                block.getValues(), {firstKey, count});
       return merge(state, part);
     });
   }
 
+  /// What all pieces of the queries see of both pieces of a block.
+  State mergePieces(const State &state, RankBlockOp block, Value from) {
+    return b.loop(0, 4, 1, state, [&](Value pair, ValueRange carried) -> State {
+      Value querySlot = b.div(pair, 2), keySlot = b.rem(pair, 2);
+      Value self = extents.queries.self;
+      Value queryPiece = extents.getPiece(b, self, querySlot),
+            keyPiece = extents.getPiece(b, from, keySlot);
+      RowSpan visible =
+          emitVisibleRows(b, whole, extents, queryPiece, keyPiece);
+      auto choice =
+          scf::IfOp::create(b, carried.getTypes(), b.isLess(0, visible.count),
+                            /*withElseRegion=*/true);
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(choice.elseBlock());
+      scf::YieldOp::create(b, carried);
+      b.setInsertionPointToStart(choice.thenBlock());
+      // Where the piece of the keys begins in what its rank has, and where
+      // what came of it does in the block.
+      Value begin = extents.getSlotBegin(b, extents.keys, from, keySlot),
+            first = extract(block, b.add(b.mul(keySlot, 4), 2));
+      Value before =
+          b.select(b.isEqual(keySlot, 0), 0, extract(block, b.index(3)));
+      Value row = b.add(before, b.sub(b.add(begin, visible.first), first));
+      RowSpan queries{extents.queries.first(b, queryPiece),
+                      extents.queries.count(b, queryPiece)},
+          keys{b.add(extents.keys.first(b, keyPiece), visible.first),
+               visible.count};
+      Value at = extents.getSlotBegin(b, extents.queries, self, querySlot);
+      BlockOperands part{sliceRows(query, at, queries.count), queries};
+      State ofPair =
+          computeBlock(part, sliceRows(block.getKeys(), row, keys.count),
+                       sliceRows(block.getValues(), row, keys.count), keys);
+      State soFar, next;
+      for (Value ofAll : carried)
+        soFar.push_back(sliceRows(ofAll, at, queries.count));
+      State merged = merge(soFar, ofPair);
+      for (auto [ofAll, slice, ofPiece] :
+           llvm::zip_equal(carried, soFar, merged)) {
+        // Where it was taken from, so that it stays in its place.
+        auto place = slice.getDefiningOp<tensor::ExtractSliceOp>();
+        next.push_back(b.insert(ofPiece, ofAll, place.getMixedOffsets(),
+                                place.getMixedSizes()));
+      }
+      scf::YieldOp::create(b, next);
+      return State(choice.getResults());
+    });
+  }
+
+  /// A number that says what came with a block.
+  Value extract(RankBlockOp block, Value column) {
+    return tensor::ExtractOp::create(b, block.getSpans(),
+                                     ValueRange{block.getStep(), column});
+  }
+
+  /// Some rows of a tensor of rank 3 or 4.
+  Value sliceRows(Value of, Value first, Value count) {
+    SmallVector<OpFoldResult> sizes = b.sizes(of),
+                              offsets = b.zeros(sizes.size());
+    offsets[kRows] = getAsOpFoldResult(first);
+    sizes[kRows] = getAsOpFoldResult(count);
+    return b.slice(of, offsets, sizes);
+  }
+
   State gather() {
     int64_t ranks = extents.numKeyRanks;
-    State own = computeBlock(whole.getKey(), whole.getValue(),
+    State own = computeBlock({query, queries}, whole.getKey(), whole.getValue(),
                              {extents.keys.first(b), extents.keys.count(b)});
     State all;
     for (Value part : own) {
@@ -269,7 +368,7 @@ private:
                 math::ExpOp::create(b, arith::SubFOp::create(b, e[1], e[2]));
             Value scaled = arith::MulFOp::create(
                 b, arith::MulFOp::create(b, e[0], share), factor);
-            Value isNothing = code.isEqual(e[1], infinity);
+            Value isNothing = code.isEqualF(e[1], infinity);
             Value number = arith::SelectOp::create(b, isNothing, zero, scaled);
             return code.convert(number, element);
           });
@@ -284,12 +383,13 @@ private:
     return results;
   }
 
-  IndexBuilder &b;
   TensorCode code;
+  IndexBuilder &b;
   AttentionOp whole;
   const AttentionExtents &extents;
   FloatType sums;
   Value query;
+  /// Null in zig-zag order, in which they are two spans.
   RowSpan queries;
   /// Sizes of log-sum-exps and of outputs.
   SmallVector<OpFoldResult> rows, output;

@@ -25,6 +25,10 @@ def ShardAttention : Pass<"attn-shard", "::mlir::ModuleOp"> {
       keep for the queries of the rank that gets it. Each block is an
       `attn.attention`, whose state is merged with that of those before by
       `attn.merge`;
+      Where their shardings say `attn.zigzag`, each rank `r` of `n` has two pieces of
+      these rows, `r` and `2 n - 1 - r` of `2 n`, one after the other: with a causal
+      mask, all have the same work. 'sequence' annotates so where the masks leave
+      ranks with different work in the order of the rows, and none receives more;
     - rows of keys and values alone: each rank computes what its keys give for all
       queries, which is gathered and merged in the order of the ranks.
 
@@ -40,8 +44,8 @@ def ShardAttention : Pass<"attn-shard", "::mlir::ModuleOp"> {
     Option<"ranks", "ranks", "int64_t", "0",
            "Number of ranks; 0: that of the grid, which is static then">,
     Option<"split", "split", "std::string", "",
-           "Annotate functions without an annotation: 'batch', 'heads', 'sequence' "
-           "or 'keys'">,
+           "Annotate functions without an annotation: 'batch', 'heads', 'sequence', "
+           "'zigzag' or 'keys'">,
   ];
   let dependentDialects = ["::mlir::affine::AffineDialect",
                            "::mlir::arith::ArithDialect",

@@ -37,12 +37,10 @@ using namespace mlir::attn;
 
 namespace {
 
-/// Numbers of dimensions of query, key and value.
-enum Dimension : unsigned { kBatch, kHeads, kRows, kElements };
-
-/// The axes along which an attention is split.
+/// The axes along which an attention is split, and in which order its rows.
 struct Placement {
   int64_t batch, heads, queries, keys;
+  bool isZigzag;
 };
 
 class FunctionSharding {
@@ -58,18 +56,18 @@ public:
       if (failed(place(op)))
         return failure();
     for (BlockArgument argument : func.getArguments()) {
-      shards.arguments.push_back(getAxes(argument));
+      shards.arguments.push_back(getSplit(argument));
       if (failed(verifyUses(argument)))
         return failure();
     }
-    for (auto [value, axes] : annotations.axes)
+    for (const auto &[value, split] : annotations.splits)
       if (!isa<BlockArgument>(value) && !value.getDefiningOp<AttentionOp>())
         return emitError(value.getLoc(),
                          "attn-shard covers annotations of arguments and of "
                          "results of attn.attention");
     auto returned = cast<func::ReturnOp>(func.getBody().back().getTerminator());
     for (Value result : returned.getOperands())
-      shards.results.push_back(getAxes(result));
+      shards.results.push_back(getSplit(result));
     if (failed(makeArgumentsLocal()))
       return failure();
     b.setInsertionPointToStart(&func.getBody().front());
@@ -84,13 +82,13 @@ public:
   }
 
 private:
-  SplitAxes getAxes(Value value) {
-    return isa<RankedTensorType>(value.getType()) ? annotations.getAxes(value)
-                                                  : SplitAxes();
+  TensorSplit getSplit(Value value) {
+    return isa<RankedTensorType>(value.getType()) ? annotations.getSplit(value)
+                                                  : TensorSplit();
   }
-
-  static bool isSplit(ArrayRef<int64_t> axes) {
-    return llvm::any_of(axes, [](int64_t axis) { return axis != kWhole; });
+  /// Whether ranks have two pieces of what attention reads of a dimension.
+  bool isZigzag(BlockArgument argument, unsigned dim) {
+    return dim == kRows && getSplit(argument).isZigzag;
   }
 
   LogicalResult place(AttentionOp op);
@@ -135,42 +133,49 @@ private:
 
 } // namespace
 
-static std::string describe(ArrayRef<int64_t> axes) {
+static std::string describe(const TensorSplit &split) {
   std::string text = "[";
-  for (auto [dim, axis] : llvm::enumerate(axes))
+  for (auto [dim, axis] : llvm::enumerate(split.axes))
     text += (dim ? ", [" : "[") + (axis == kWhole ? "" : std::to_string(axis)) +
             "]";
-  return text + "]";
+  return text + (split.isZigzag ? "] {attn.zigzag}" : "]");
 }
 
 LogicalResult FunctionSharding::place(AttentionOp op) {
-  SplitAxes query = getAxes(op.getQuery()), key = getAxes(op.getKey()),
-            value = getAxes(op.getValue());
-  Placement placement{query[kBatch], query[kHeads], query[kRows], key[kRows]};
-  SplitAxes result = {placement.batch, placement.heads, placement.queries,
-                      kWhole};
-  if (isSplit(query) || isSplit(key) || isSplit(value)) {
-    for (auto [axes, what] :
+  TensorSplit query = getSplit(op.getQuery()), key = getSplit(op.getKey()),
+              value = getSplit(op.getValue());
+  Placement placement{query[kBatch], query[kHeads], query[kRows], key[kRows],
+                      query.isZigzag || key.isZigzag};
+  auto expect = [&](int64_t rows) {
+    return TensorSplit{{placement.batch, placement.heads, rows, kWhole},
+                       placement.isZigzag};
+  };
+  TensorSplit result = expect(placement.queries);
+  if (query.isSplit() || key.isSplit() || value.isSplit()) {
+    if (placement.isZigzag && placement.queries != placement.keys)
+      return op.emitOpError("expected attn.zigzag of rows of query, key and "
+                            "value along one axis, got query with "
+                            "split_axes ")
+             << describe(query) << " and key with " << describe(key);
+    for (auto [split, what] :
          {std::pair(&query, "query"), std::pair(&key, "key"),
           std::pair(&value, "value")}) {
-      SplitAxes expected = {placement.batch, placement.heads,
-                            what == StringRef("query") ? placement.queries
-                                                       : placement.keys,
-                            kWhole};
-      if (*axes != expected)
+      TensorSplit expected = expect(
+          what == StringRef("query") ? placement.queries : placement.keys);
+      if (*split != expected)
         return op.emitOpError("expected ")
                << what << " with split_axes " << describe(expected)
-               << ", as query and key have them, got " << describe(*axes);
+               << ", as query and key have them, got " << describe(*split);
     }
     if (failed(verifyOperands(op, placement)))
       return failure();
     placements[op] = placement;
   }
   for (auto [number, value] : llvm::enumerate(op.getResults())) {
-    SplitAxes expected(result);
+    TensorSplit expected(result);
     if (number == 1)
-      expected.pop_back();
-    auto [entry, isNew] = annotations.axes.try_emplace(value, expected);
+      expected.axes.pop_back();
+    auto [entry, isNew] = annotations.splits.try_emplace(value, expected);
     if (!isNew && entry->second != expected)
       return op.emitOpError("expected result ")
              << number << " with split_axes " << describe(expected) << ", got "
@@ -182,7 +187,7 @@ LogicalResult FunctionSharding::place(AttentionOp op) {
 LogicalResult FunctionSharding::verifyOperands(AttentionOp op,
                                                const Placement &placement) {
   for (Value operand : {op.getQuery(), op.getKey(), op.getValue()})
-    if (isSplit(getAxes(operand)) && !isa<BlockArgument>(operand))
+    if (getSplit(operand).isSplit() && !isa<BlockArgument>(operand))
       return op.emitOpError("expected what is split to be arguments of the "
                             "function");
   for (auto [axis, other] : {std::pair(placement.batch, placement.heads),
@@ -209,17 +214,16 @@ LogicalResult FunctionSharding::verifyOperands(AttentionOp op,
   for (OpOperand &operand : op->getOpOperands())
     if (!llvm::is_contained({op.getQuery(), op.getKey(), op.getValue()},
                             operand.get()) &&
-        isSplit(getAxes(operand.get())))
+        getSplit(operand.get()).isSplit())
       return op.emitOpError("expected captured tensors, sinks, offsets and "
                             "lengths whole on every rank, got operand ")
              << operand.getOperandNumber() << " with split_axes "
-             << describe(getAxes(operand.get()));
+             << describe(getSplit(operand.get()));
   return success();
 }
 
 LogicalResult FunctionSharding::verifyUses(BlockArgument argument) {
-  SplitAxes axes = getAxes(argument);
-  if (!isSplit(axes))
+  if (!getSplit(argument).isSplit())
     return success();
   for (OpOperand &use : argument.getUses()) {
     Operation *user = use.getOwner();
@@ -235,7 +239,7 @@ LogicalResult FunctionSharding::verifyUses(BlockArgument argument) {
   for (AttentionOp op : ops)
     for (Value result : op.getResults())
       for (Operation *user : result.getUsers())
-        if (isSplit(getAxes(result)) && !isa<func::ReturnOp>(user))
+        if (getSplit(result).isSplit() && !isa<func::ReturnOp>(user))
           return user->emitOpError(
               "may not use a result of attention that is split: attn-shard "
               "covers functions that return it");
@@ -244,20 +248,22 @@ LogicalResult FunctionSharding::verifyUses(BlockArgument argument) {
 
 LogicalResult FunctionSharding::makeArgumentsLocal() {
   for (BlockArgument argument : func.getArguments()) {
-    SplitAxes axes = getAxes(argument);
-    if (!isSplit(axes))
+    TensorSplit split = getSplit(argument);
+    if (!split.isSplit())
       continue;
     auto type = cast<RankedTensorType>(argument.getType());
     wholeTypes[argument] = type;
     auto shape = llvm::to_vector(type.getShape());
-    for (auto [dim, axis] : llvm::enumerate(axes)) {
+    for (auto [dim, axis] : llvm::enumerate(split.axes)) {
       int64_t ranks = getNumRanks(axis);
+      int64_t slots = isZigzag(argument, unsigned(dim)) ? 2 : 1;
       if (ShapedType::isDynamic(shape[dim]))
         continue;
-      if (shape[dim] % ranks != 0)
+      if (shape[dim] % (slots * ranks) != 0)
         return func.emitError("argument #")
                << argument.getArgNumber() << ": expected dimension " << dim
-               << " to be a multiple of the " << ranks << " ranks of axis "
+               << " to be a multiple of the " << ranks << " ranks"
+               << (slots == 2 ? ", with two pieces each," : "") << " of axis "
                << axis << " of @" << annotations.grid.name << ", got "
                << shape[dim]
                << "; a dynamic one (?) may have parts of different sizes";
@@ -277,7 +283,7 @@ void FunctionSharding::emitGather(int64_t axis) {
         if (cast<RankedTensorType>(argument.getType()).isDynamicDim(dim))
           dims.push_back({argument, dim});
   bool splitsAny = llvm::any_of(
-      dims, [&](auto dim) { return getAxes(dim.first)[dim.second] == axis; });
+      dims, [&](auto dim) { return getSplit(dim.first)[dim.second] == axis; });
   // What is exchanged along the axis of keys has to fit together.
   bool splitsKeys = llvm::any_of(
       placements, [&](const auto &entry) { return entry.second.keys == axis; });
@@ -310,7 +316,7 @@ void FunctionSharding::emitGather(int64_t axis) {
       scf::YieldOp::create(b, next);
       return loop.getResult(0);
     };
-    if (getAxes(argument)[dimension] != axis) {
+    if (getSplit(argument)[dimension] != axis) {
       Value size = tensor::DimOp::create(b, argument, int64_t(dimension));
       Value isSame =
           loop(b.index(ranks),
@@ -327,20 +333,31 @@ void FunctionSharding::emitGather(int64_t axis) {
                                .str());
       continue;
     }
+    bool hasTwo = isZigzag(argument, dimension);
+    int64_t pieces = hasTwo ? 2 * ranks : ranks;
+    auto countOf = [&, number = int64_t(number)](Value piece) {
+      if (!hasTwo)
+        return load(piece, number);
+      // The first piece of a rank has the odd row.
+      Value isFirst = b.isLess(piece, ranks);
+      Value mirrored = b.sub(2 * ranks - 1, piece);
+      Value ofBoth = load(b.select(isFirst, piece, mirrored), number);
+      return b.div(b.add(ofBoth, b.select(isFirst, 1, 0)), 2);
+    };
     auto bounds = tensor::GenerateOp::create(
-        b, RankedTensorType::get({ranks + 1}, b.getIndexType()), ValueRange{});
+        b, RankedTensorType::get({pieces + 1}, b.getIndexType()), ValueRange{});
     {
       OpBuilder::InsertionGuard guard(b);
       b.createBlock(&bounds.getBody(), {}, b.getIndexType(), b.getLoc());
       Value end = bounds.getBody().getArgument(0);
-      Value sum = loop(end, b.index(0), [&](Value rank, Value sum) {
-        return b.add(sum, load(rank, number));
+      Value sum = loop(end, b.index(0), [&](Value piece, Value sum) {
+        return b.add(sum, countOf(piece));
       });
       tensor::YieldOp::create(b, sum);
     }
     Extent &extent = extents[{argument, dimension}];
     extent.bounds = bounds;
-    extent.total = tensor::ExtractOp::create(b, bounds, b.index(ranks));
+    extent.total = tensor::ExtractOp::create(b, bounds, b.index(pieces));
     extent.self = getSelf(axis);
   }
 }
@@ -358,16 +375,16 @@ void FunctionSharding::emitExtents() {
   for (BlockArgument argument : func.getArguments()) {
     if (!wholeTypes.contains(argument))
       continue;
-    SplitAxes axes = getAxes(argument);
-    for (unsigned dim = 0; dim < axes.size(); ++dim) {
+    TensorSplit split = getSplit(argument);
+    for (unsigned dim = 0; dim < split.axes.size(); ++dim) {
       Extent &extent = extents[{argument, dim}];
       if (extent.bounds)
         continue;
-      extent.self = getSelf(axes[dim]);
-      extent.share = b.index(b.size(argument, dim));
+      extent.self = getSelf(split[dim]);
+      Value part = b.index(b.size(argument, dim));
+      extent.share = isZigzag(argument, dim) ? b.div(part, 2) : part;
       int64_t whole = wholeTypes[argument].getDimSize(dim);
-      extent.total =
-          ShapedType::isDynamic(whole) ? extent.share : b.index(whole);
+      extent.total = ShapedType::isDynamic(whole) ? part : b.index(whole);
     }
   }
   for (tensor::DimOp dim : asked) {
@@ -394,6 +411,7 @@ void FunctionSharding::replace(AttentionOp op) {
   if (placement.keys != kWhole) {
     of.keyStride = annotations.grid.getStride(placement.keys);
     of.isRing = placement.keys == placement.queries;
+    of.isZigzag = placement.isZigzag;
   }
   SmallVector<Value> results = emitLocalAttention(b, op, of);
   for (auto [result, part] : llvm::zip_equal(op.getResults(), results))
@@ -421,7 +439,7 @@ struct ShardAttention : attn::impl::ShardAttentionBase<ShardAttention> {
       FailureOr<Annotations> annotations = readAnnotations(func, ranks);
       if (failed(annotations) ||
           (annotations->empty() && !split.empty() &&
-           failed(annotate(func, split))) ||
+           failed(annotate(func, ranks, split))) ||
           failed(makeLocal(func, ranks)))
         return signalPassFailure();
     }

@@ -18,7 +18,7 @@ namespace mlir::attn {
 struct FunctionShards {
   RankGrid grid;
   /// Of each argument and result; empty for a scalar.
-  std::vector<SplitAxes> arguments, results;
+  std::vector<TensorSplit> arguments, results;
 };
 
 /// Makes `func` the function that each of `ranks` ranks runs, 0 if the grid

@@ -14,7 +14,6 @@
 
 #include "lib/Sharding/VisibleSpans.h"
 #include "lib/Regions/MaskAnalysis.h"
-#include "lib/Sharding/BlockForm.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -30,9 +29,9 @@ public:
       : b(b), whole(whole), extents(extents) {}
 
   Value emit() {
-    int64_t ranks = extents.numKeyRanks;
-    Value table = tensor::EmptyOp::create(b, ArrayRef<int64_t>{ranks, 4},
-                                          b.getIndexType());
+    int64_t ranks = extents.numKeyRanks, slots = extents.getNumSlots();
+    Value table = tensor::EmptyOp::create(
+        b, ArrayRef<int64_t>{ranks, 4 * slots}, b.getIndexType());
     Value self = extents.keys.self;
     // For each step what is sent, and what is received.
     return loop(b.index(ranks), table, [&](Value step, Value steps) {
@@ -42,35 +41,36 @@ public:
               from = wrap(b.add(b.sub(self, step), ranks));
         Value querier = b.select(receives, self, to),
               keeper = b.select(receives, from, self);
-        RowSpan span = emitSpan(querier, keeper);
+        auto insert = [&](RowSpan span, Value into, Value at) -> Value {
+          into = tensor::InsertOp::create(b, span.first, into,
+                                          ValueRange{step, at});
+          return tensor::InsertOp::create(b, span.count, into,
+                                          ValueRange{step, b.add(at, 1)});
+        };
         Value at = b.mul(side, 2);
-        Value one = tensor::InsertOp::create(b, span.first, sides,
-                                             ValueRange{step, at});
-        return Value(tensor::InsertOp::create(b, span.count, one,
-                                              ValueRange{step, b.add(at, 1)}));
+        if (!extents.isZigzag)
+          return insert(emitSpan(querier, keeper), sides, at);
+        return loop(b.index(slots), sides, [&](Value slot, Value pieces) {
+          RowSpan span = emitSpanOfPiece(querier, keeper, slot);
+          // Own rows are given as they lie.
+          Value isOwn = b.isEqual(step, 0);
+          Value piece = extents.getPiece(b, keeper, slot);
+          Value all = extents.keys.count(b, piece);
+          span = {b.select(isOwn, 0, span.first),
+                  b.select(isOwn, all, span.count)};
+          span.first = b.add(
+              span.first, extents.getSlotBegin(b, extents.keys, keeper, slot));
+          return insert(span, pieces, b.add(at, b.mul(slot, 4)));
+        });
       });
     });
   }
 
-private:
-  Value wrap(Value rank) { return b.rem(rank, extents.numKeyRanks); }
-
-  /// `for i in [0, end)` that carries a value along.
-  Value loop(Value end, Value initial, function_ref<Value(Value, Value)> body) {
-    auto loop =
-        scf::ForOp::create(b, b.index(0), end, b.index(1), ValueRange{initial});
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
-    Value next = body(loop.getInductionVar(), loop.getRegionIterArg(0));
-    scf::YieldOp::create(b, next);
-    return loop.getResult(0);
-  }
-
-  /// The rows of the keys of `keeper` that queries of `querier` may see.
-  RowSpan emitSpan(Value querier, Value keeper) {
-    RowSpan queries{extents.queries.first(b, querier),
-                    extents.queries.count(b, querier)},
-        keys{extents.keys.first(b, keeper), extents.keys.count(b, keeper)};
+  /// The rows of one piece of the keys that one of the queries may see.
+  RowSpan emitSpan(Value queryPiece, Value keyPiece) {
+    RowSpan queries{extents.queries.first(b, queryPiece),
+                    extents.queries.count(b, queryPiece)},
+        keys{extents.keys.first(b, keyPiece), extents.keys.count(b, keyPiece)};
     Value zero = b.index(0);
     if (!whole.hasMask() && !whole.isPacked()) {
       Value isAsked = b.isLess(zero, queries.count);
@@ -99,6 +99,39 @@ private:
     Value count = b.max(b.sub(end, begin), 0);
     Value isAny = b.isLess(zero, count);
     return {b.select(isAny, begin, zero), count};
+  }
+
+private:
+  Value wrap(Value rank) { return b.rem(rank, extents.numKeyRanks); }
+
+  /// `for i in [0, end)` that carries a value along.
+  Value loop(Value end, Value initial, function_ref<Value(Value, Value)> body) {
+    auto loop =
+        scf::ForOp::create(b, b.index(0), end, b.index(1), ValueRange{initial});
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Value next = body(loop.getInductionVar(), loop.getRegionIterArg(0));
+    scf::YieldOp::create(b, next);
+    return loop.getResult(0);
+  }
+
+  /// The rows of a piece of `keeper` that any queries of `querier` may see.
+  RowSpan emitSpanOfPiece(Value querier, Value keeper, Value slot) {
+    Value piece = extents.getPiece(b, keeper, slot);
+    Value all = extents.keys.count(b, piece);
+    SmallVector<Value> ends =
+        b.loop(0, extents.getNumSlots(), 1, {all, b.index(0)},
+               [&](Value querySlot, ValueRange bounds) -> SmallVector<Value> {
+                 RowSpan rows =
+                     emitSpan(extents.getPiece(b, querier, querySlot), piece);
+                 Value isAny = b.isLess(0, rows.count);
+                 Value begin = b.select(isAny, rows.first, all),
+                       end = b.select(isAny, b.add(rows.first, rows.count), 0);
+                 return {b.min(bounds[0], begin), b.max(bounds[1], end)};
+               });
+    Value isAny = b.isLess(ends[0], ends[1]);
+    return {b.select(isAny, ends[0], 0),
+            b.select(isAny, b.sub(ends[1], ends[0]), 0)};
   }
 
   /// The same of one batch entry or sequence, and head; the count may be 0 or
@@ -148,4 +181,10 @@ private:
 Value attn::emitVisibleSpans(IndexBuilder &b, AttentionOp whole,
                              const AttentionExtents &extents) {
   return Spans(b, whole, extents).emit();
+}
+
+RowSpan attn::emitVisibleRows(IndexBuilder &b, AttentionOp whole,
+                              const AttentionExtents &extents, Value queryPiece,
+                              Value keyPiece) {
+  return Spans(b, whole, extents).emitSpan(queryPiece, keyPiece);
 }

@@ -9,15 +9,22 @@
 #define ATTN_SHARDING_VISIBLESPANS_H
 
 #include "dialect/AttnOps.h"
-#include "lib/Sharding/Extents.h"
+#include "lib/Sharding/BlockForm.h"
 
 namespace mlir::attn {
 
-/// The `spans` of attn.rank_block, `(ranks, 4)` of index: what the mask may
-/// keep of the keys of each rank for the queries of each other. `whole` is the
+/// The `spans` of attn.rank_block, `(ranks, 4)` of index, or `(ranks, 8)` in
+/// zig-zag order: what the mask may keep of the keys of each rank for the
+/// queries of each other, and all of its own in zig-zag order. `whole` is the
 /// op before it is split.
 Value emitVisibleSpans(IndexBuilder &b, AttentionOp whole,
                        const AttentionExtents &extents);
+
+/// What the mask may keep of a piece of the keys for a piece of the queries:
+/// rows from the first of that piece on.
+RowSpan emitVisibleRows(IndexBuilder &b, AttentionOp whole,
+                        const AttentionExtents &extents, Value queryPiece,
+                        Value keyPiece);
 
 } // namespace mlir::attn
 

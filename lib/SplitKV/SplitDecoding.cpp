@@ -10,8 +10,9 @@
 //
 // becomes
 //
-//   n = parts of each head's keys, so that B * H * n is about kWorkgroups, and
-//     each has about `chunk` keys at least
+//   n = parts of each head's keys, so that B * H * n is about
+//     kPartsOfMultiprocessor for each multiprocessor, and each has about
+//     `chunk` keys at least
 //   forall batch entry, head, part < n
 //     O, m, l [batch entry, head, part] = attn.online_attention of the part
 //   forall batch entry, head, query, element
@@ -35,7 +36,6 @@
 #include "lib/Plan/Plan.h"
 #include "lib/SplitKV/Passes.h"
 
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/PatternMatch.h"
 #include "llvm/Support/MathExtras.h"
@@ -88,7 +88,9 @@ private:
   /// The number of parts of a head's keys, at least 1.
   Value emitCount() {
     Value heads = b.emit<arith::MaxUIOp>(b.mul(sizes[0], sizes[1]), 1);
-    Value wanted = b.ceilDiv(kWorkgroups, heads),
+    int64_t workgroups =
+        kPartsOfMultiprocessor * getTarget(op).getGpuMultiprocessors();
+    Value wanted = b.ceilDiv(workgroups, heads),
           most = b.ceilDiv(b.size(op.getKey(), 2), chunk);
     return b.emit<arith::MaxUIOp>(b.emit<arith::MinUIOp>(wanted, most), 1);
   }
@@ -107,10 +109,8 @@ private:
     ofElements.push_back(sizes[3]);
     SmallVector<Value> empty = {b.empty(ofElements, type),
                                 b.empty(ofRows, type), b.empty(ofRows, type)};
-    auto loop =
-        scf::ForallOp::create(b, upper, empty, /*mapping=*/std::nullopt);
     OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
+    scf::ForallOp loop = b.enterForall(upper, empty);
     SmallVector<Value> ivs(loop.getInductionVars());
     FailureOr<OnlineAttentionOp> part = emitPart(ivs);
     if (failed(part))
@@ -163,9 +163,7 @@ private:
     extent.append(shape);
     Value slice =
         b.insert(used, b.slice(all, at, extent), b.zeros(at.size()), extent);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToEnd(loop.getTerminator().getBody());
-    b.insertInParallel(slice, all, at, extent);
+    b.insertInParallel(loop, slice, all, at, extent);
   }
 
   //===--------------------------------------------------------------------===//
@@ -182,24 +180,19 @@ private:
   Value emitOutput(ArrayRef<Value> ivs) {
     Value maximum = emitMaximum(ivs);
     SmallVector<Value> sums = emitSums(ivs, maximum, /*withOutput=*/true);
-    Value isEmpty =
-        arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, sums[0], real(0.0));
     // 0 for an empty row (A14).
-    Value quotient = arith::SelectOp::create(
-        b, isEmpty, real(0.0), arith::DivFOp::create(b, sums[1], sums[0]));
+    Value quotient = b.select(b.isEqualF(sums[0], real(0.0)), real(0.0),
+                              b.divF(sums[1], sums[0]));
     return b.convert(quotient, op.getElementType());
   }
 
   Value emitLogSumExp(ArrayRef<Value> ivs) {
     Value maximum = emitMaximum(ivs);
     Value sum = emitSums(ivs, maximum, /*withOutput=*/false).front();
-    Value isInfinite =
-        arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, maximum,
-                              real(std::numeric_limits<double>::infinity()));
+    Value infinity = real(std::numeric_limits<double>::infinity());
     // A16: also where the sum is no number.
-    return arith::SelectOp::create(
-        b, isInfinite, maximum,
-        arith::AddFOp::create(b, maximum, math::LogOp::create(b, sum)));
+    return b.select(b.isEqualF(maximum, infinity), maximum,
+                    b.addF(maximum, b.log(sum)));
   }
 
   /// Element of `state` that belongs to a query and a part.
@@ -207,16 +200,14 @@ private:
     SmallVector<Value> at = {ivs[0], ivs[1], part};
     auto rank = cast<RankedTensorType>(state.getType()).getRank();
     llvm::append_range(at, ivs.slice(2, rank - 3));
-    return tensor::ExtractOp::create(b, state, at);
+    return b.load(state, at);
   }
 
   Value emitMaximum(ArrayRef<Value> ivs) {
-    Value none = real(-std::numeric_limits<double>::infinity());
-    Value first = none;
-    if (op.getSink())
-      first = emitSink(ivs);
-    return b.loop(0, count, 1, first, [&](Value part, Value soFar) -> Value {
-      return arith::MaximumFOp::create(b, soFar, extract(states[1], ivs, part));
+    Value first = op.getSink() ? emitSink(ivs)
+                               : real(-std::numeric_limits<double>::infinity());
+    return b.loop(0, count, 1, first, [&](Value part, Value soFar) {
+      return b.maximumF(soFar, extract(states[1], ivs, part));
     });
   }
 
@@ -227,11 +218,9 @@ private:
     if (op.getSink()) {
       // A sink of -inf is none, even if it is the maximum.
       Value sink = emitSink(ivs);
-      Value isNone =
-          arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, sink,
-                                real(-std::numeric_limits<double>::infinity()));
-      inits[0] = arith::SelectOp::create(b, isNone, real(0.0),
-                                         emitRescaleFactor(sink, maximum));
+      Value none = real(-std::numeric_limits<double>::infinity());
+      inits[0] = b.select(b.isEqualF(sink, none), real(0.0),
+                          emitRescaleFactor(sink, maximum));
     }
     if (withOutput)
       inits.push_back(real(0.0));
@@ -241,8 +230,7 @@ private:
                        withOutput ? extract(states[0], ivs, part) : Value()};
       SmallVector<Value> sums;
       for (auto [sum, term] : llvm::zip_first(so, terms))
-        sums.push_back(arith::AddFOp::create(
-            b, sum, arith::MulFOp::create(b, factor, term)));
+        sums.push_back(b.addF(sum, b.mulF(factor, term)));
       return sums;
     });
   }
@@ -254,9 +242,7 @@ private:
   /// The sink of a query: of its head, or its own.
   Value emitSink(ArrayRef<Value> ivs) {
     auto sinks = cast<RankedTensorType>(op.getSink().getType());
-    Value sink = tensor::ExtractOp::create(b, op.getSink(),
-                                           ivs.slice(1, sinks.getRank()));
-    return b.convert(sink, type);
+    return b.convert(b.load(op.getSink(), ivs.slice(1, sinks.getRank())), type);
   }
 
   RewriterBase &rewriter;

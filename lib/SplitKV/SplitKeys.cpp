@@ -252,10 +252,9 @@ private:
     at.erase(at.begin() + chunkDim);
     SmallVector<OpFoldResult> offsets = withChunk(getNumbers(at), chunk);
     SmallVector<Value> state = emitChunk(at, chunk);
-    b.setInsertionPointToEnd(all.getTerminator().getBody());
     for (auto [part, result] : llvm::zip(state, all.getRegionIterArgs())) {
       auto [at, extent] = getPlace(part, offsets, one);
-      b.insertInParallel(part, result, at, extent);
+      b.insertInParallel(all, part, result, at, extent);
     }
     return all.getResults();
   }

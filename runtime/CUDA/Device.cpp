@@ -17,6 +17,10 @@ using namespace attn::cuda;
 //===----------------------------------------------------------------------===//
 
 DeviceState::~DeviceState() {
+  if (pool) {
+    ContextScope scope(*this);
+    driver->memPoolDestroy(pool);
+  }
   if (context)
     driver->primaryCtxRelease(device);
 }
@@ -72,6 +76,18 @@ Status Event::synchronize() const {
       [&](const Driver &driver) { return driver.eventSynchronize(raw()); });
 }
 
+Expected<bool> Event::isDone() const {
+  CUresult code = 0;
+  Status status = callDriver(*handle.owner(), "work on the GPU failed",
+                             [&](const Driver &driver) {
+                               code = driver.eventQuery(raw());
+                               return code == notReady ? 0 : code;
+                             });
+  if (!status)
+    return std::move(status).error();
+  return code == 0;
+}
+
 Expected<float> Event::millisecondsSince(const Event &start) const {
   float milliseconds = 0;
   Status status = callDriver(
@@ -106,6 +122,14 @@ Status Buffer::upload(const void *from, std::size_t count,
       });
 }
 
+Status Buffer::fill(unsigned char value, const Stream &stream) const {
+  return callDriver(*handle.owner(), "cannot set memory of the GPU",
+                    [&](const Driver &driver) {
+                      return driver.memsetD8Async(address(), value, bytes,
+                                                  stream.raw());
+                    });
+}
+
 Status Buffer::download(void *to, std::size_t count,
                         const Stream &stream) const {
   if (Status status = checkCount(count, bytes); !status)
@@ -130,19 +154,43 @@ static Status initialize(DeviceState &state, int ordinal) {
   };
   Status status;
   CUcontext context = nullptr;
-  if (isFine(driver.deviceGet(&state.device, ordinal), status) &&
+  auto read = [&](int attribute, int &value) {
+    return isFine(driver.deviceGetAttribute(&value, attribute, state.device),
+                  status);
+  };
+  if (isFine(driver.driverGetVersion(&state.driverVersion), status) &&
+      isFine(driver.deviceGet(&state.device, ordinal), status) &&
       isFine(driver.deviceGetName(name, sizeof(name), state.device), status) &&
-      isFine(driver.deviceGetAttribute(&state.major, computeCapabilityMajor,
-                                       state.device),
-             status) &&
-      isFine(driver.deviceGetAttribute(&state.minor, computeCapabilityMinor,
-                                       state.device),
-             status) &&
+      read(computeCapabilityMajor, state.major) &&
+      read(computeCapabilityMinor, state.minor) &&
+      read(multiprocessorCount, state.multiprocessors) &&
+      read(maxSharedMemoryPerMultiprocessor, state.sharedBytes) &&
       isFine(driver.primaryCtxRetain(&context, state.device), status)) {
     state.name = name;
     state.context = context;
   }
   return status;
+}
+
+/// Makes the device's pool, if there can be one. What is in use when a stream
+/// is waited for would otherwise be all that is kept.
+static Status createPool(DeviceState &state) {
+  auto create = [&](const Driver &driver) -> CUresult {
+    int hasPools = 0;
+    CUresult code = driver.deviceGetAttribute(&hasPools, memoryPoolsSupported,
+                                              state.device);
+    if (code != 0 || !hasPools)
+      return code;
+    CUmemPoolProps properties = {.allocType = 1,
+                                 .location = {.type = 1, .id = state.device}};
+    code = driver.memPoolCreate(&state.pool, &properties);
+    if (code != 0)
+      return code;
+    std::uint64_t everything = ~std::uint64_t(0);
+    return driver.memPoolSetAttribute(state.pool, poolReleaseThreshold,
+                                      &everything);
+  };
+  return callDriver(state, "cannot create a pool of memory of the GPU", create);
 }
 
 Expected<Device> Device::open(const DeviceOptions &options) {
@@ -164,6 +212,8 @@ Expected<Device> Device::open(const DeviceOptions &options) {
   auto state = std::make_shared<DeviceState>();
   state->driver = std::move(*driver);
   if (Status status = initialize(*state, options.ordinal); !status)
+    return std::move(status).error();
+  if (Status status = createPool(*state); !status)
     return std::move(status).error();
   return Device(std::move(state));
 }
@@ -225,10 +275,16 @@ Expected<Buffer> Device::allocate(std::size_t bytes) const {
 
 Expected<CUdeviceptr> Device::allocateInStream(std::size_t bytes,
                                                CUstream stream) const {
+  if (!state->pool)
+    return Error{"cannot allocate " + std::to_string(bytes) +
+                     " bytes on the GPU: " + state->name +
+                     " has no pools of memory",
+                 {}};
   return allocateBytes(
       *state, bytes,
-      [stream](const Driver &driver, CUdeviceptr *address, std::size_t count) {
-        return driver.memAllocAsync(address, count, stream);
+      [&](const Driver &driver, CUdeviceptr *address, std::size_t count) {
+        return driver.memAllocFromPoolAsync(address, count, state->pool,
+                                            stream);
       });
 }
 

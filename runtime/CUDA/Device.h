@@ -31,6 +31,10 @@ struct DeviceState {
   CUcontext context = nullptr; ///< The primary one, which is retained.
   std::string name;
   int major = 0, minor = 0; ///< Of the compute capability.
+  int driverVersion = 0;    ///< 12040 for CUDA 12.4.
+  int multiprocessors = 0;
+  int sharedBytes = 0;         ///< Of a multiprocessor.
+  CUmemoryPool pool = nullptr; ///< Null where the GPU has no pools.
 
   DeviceState() = default;
   DeviceState(const DeviceState &) = delete;
@@ -116,6 +120,8 @@ public:
   Status record(const Stream &stream) const;
   /// Waits until what was recorded is done.
   Status synchronize() const;
+  /// Whether it is done.
+  Expected<bool> isDone() const;
   /// Milliseconds from another event to this one. Both must be done.
   Expected<float> millisecondsSince(const Event &start) const;
 
@@ -136,6 +142,8 @@ public:
   /// the buffer has.
   Status upload(const void *from, std::size_t count,
                 const Stream &stream) const;
+  /// Sets all bytes to `value`, in the order of `stream`.
+  Status fill(unsigned char value, const Stream &stream) const;
   Status download(void *to, std::size_t count, const Stream &stream) const;
 
 private:
@@ -164,6 +172,11 @@ public:
   /// What to compile for: "sm_90a" for compute capability 9.0, as its own
   /// instructions need; otherwise such as "sm_86".
   std::string architecture() const;
+  /// The CUDA that the driver is of: 12040 for 12.4.
+  int driverVersion() const { return state->driverVersion; }
+  int multiprocessors() const { return state->multiprocessors; }
+  /// Workgroup memory of a multiprocessor, in bytes.
+  int sharedBytes() const { return state->sharedBytes; }
 
   Expected<Stream> createStream() const;
   Expected<Event> createEvent() const;
@@ -172,7 +185,9 @@ public:
 
   /// Memory that exists in the order of a stream, where null is the default
   /// stream: work before `allocateInStream` may not use it, nor work after
-  /// `freeInStream`.
+  /// `freeInStream`. It is of a pool of the device's own, which keeps what is
+  /// freed until the device is closed: a call in which the driver has to be
+  /// asked for memory takes many times as long as one of few queries.
   Expected<CUdeviceptr> allocateInStream(std::size_t bytes,
                                          CUstream stream) const;
   Status freeInStream(CUdeviceptr address, CUstream stream) const;

@@ -33,6 +33,9 @@ struct DeviceCode {
   std::string cubin;
   /// Of every kernel; empty where there is no machine code.
   std::vector<KernelResources> resources;
+  /// Why there is no machine code although there is a ptxas, for users to read;
+  /// else empty.
+  std::string remark;
 };
 
 } // namespace attn::cuda

@@ -158,8 +158,10 @@ DeviceCompiler::compile(mlir::gpu::GPUModuleOp kernels) const {
     kernels->print(os, mlir::OpPrintingFlags().printGenericOpForm());
     key = computeKey({identity, text});
     if (auto parts = cache->load(key); parts && parts->size() == 3)
-      return DeviceCode{options.architecture, std::move((*parts)[0]),
-                        std::move((*parts)[2]), readResources((*parts)[1])};
+      return DeviceCode{.architecture = options.architecture,
+                        .ptx = std::move((*parts)[0]),
+                        .cubin = std::move((*parts)[2]),
+                        .resources = readResources((*parts)[1])};
   }
 
   Expected<std::string> ptx = writePTX(kernels, options.architecture);
@@ -169,12 +171,21 @@ DeviceCompiler::compile(mlir::gpu::GPUModuleOp kernels) const {
   if (options.ptxas) {
     Expected<Assembly> result =
         options.ptxas->assemble(*ptx, options.architecture);
+    // Such as one that is older than the architecture. The driver's may not be.
     if (!result)
-      return std::move(result).error();
+      return DeviceCode{.architecture = options.architecture,
+                        .ptx = std::move(*ptx),
+                        .remark = "is compiled by the driver, because ptxas "
+                                  "failed: " +
+                                  result.error().message};
+    if (!result->slowness.empty())
+      return Error{options.ptxas->path() + ": " + result->slowness, {}};
     assembly = std::move(*result);
   }
   if (cache)
     cache->store(key, {*ptx, assembly.log, assembly.cubin});
-  return DeviceCode{options.architecture, std::move(*ptx),
-                    std::move(assembly.cubin), readResources(assembly.log)};
+  return DeviceCode{.architecture = options.architecture,
+                    .ptx = std::move(*ptx),
+                    .cubin = std::move(assembly.cubin),
+                    .resources = readResources(assembly.log)};
 }

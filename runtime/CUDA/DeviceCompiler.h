@@ -24,7 +24,8 @@ namespace attn::cuda {
 struct DeviceCompilerOptions {
   /// "sm_80" or a later one that LLVM knows, such as "sm_90a".
   std::string architecture;
-  /// Where it is, machine code is made here. Otherwise the driver makes it.
+  /// Where it is, and does not fail, machine code is made here. Otherwise the
+  /// driver makes it.
   std::optional<Ptxas> ptxas;
   /// Directory of compiled code, shared by processes; created when missing.
   /// Empty: nothing is kept.
@@ -38,8 +39,8 @@ public:
 
   /// Code of `kernels`, which is on memref, vector, gpu, nvgpu and nvvm or
   /// lower, and stays as it is. Its context has the dialects of
-  /// mlir::attn::registerDeviceDialects. Safe to call from several threads, for
-  /// different contexts.
+  /// mlir::attn::registerDeviceDialects. An error if ptxas says that the code
+  /// is slow. Safe to call from several threads, for different contexts.
   Expected<DeviceCode> compile(mlir::gpu::GPUModuleOp kernels) const;
 
 private:

@@ -31,12 +31,39 @@ using CUmodule = struct CUmod_st *;
 using CUfunction = struct CUfunc_st *;
 using CUstream = struct CUstream_st *;
 using CUevent = struct CUevent_st *;
+using CUmemoryPool = struct CUmemPoolHandle_st *;
 using CUdeviceptr = std::uint64_t;
 
-// CUdevice_attribute, CUfunction_attribute, CUjit_option, CUstream_flags.
+/// CUmemPoolProps.
+struct CUmemPoolProps {
+  int allocType;   ///< 1: CU_MEM_ALLOCATION_TYPE_PINNED.
+  int handleTypes; ///< 0: other processes do not get it.
+  struct {
+    int type; ///< 1: CU_MEM_LOCATION_TYPE_DEVICE.
+    int id;   ///< The device.
+  } location;
+  void *win32SecurityAttributes;
+  std::size_t maxSize; ///< 0: what the GPU has.
+  unsigned short usage;
+  unsigned char reserved[54];
+};
+static_assert(sizeof(CUmemPoolProps) == 88);
+
+// CUresult.
+inline constexpr CUresult invalidImage = 200;
+inline constexpr CUresult noBinaryForGPU = 209;
+inline constexpr CUresult unsupportedPTXVersion = 222;
+inline constexpr CUresult notReady = 600;
+
+// CUdevice_attribute, CUfunction_attribute, CUmemPool_attribute, CUjit_option,
+// CUstream_flags.
+inline constexpr int multiprocessorCount = 16;
 inline constexpr int computeCapabilityMajor = 75;
 inline constexpr int computeCapabilityMinor = 76;
+inline constexpr int maxSharedMemoryPerMultiprocessor = 81;
+inline constexpr int memoryPoolsSupported = 115;
 inline constexpr int maxDynamicSharedSizeBytes = 8;
+inline constexpr int poolReleaseThreshold = 4;
 inline constexpr int jitErrorLogBuffer = 5;
 inline constexpr int jitErrorLogBufferSizeBytes = 6;
 inline constexpr unsigned streamNonBlocking = 1;
@@ -47,6 +74,7 @@ inline constexpr unsigned streamNonBlocking = 1;
   X(getErrorName, "cuGetErrorName", (CUresult, const char **))                 \
   X(getErrorString, "cuGetErrorString", (CUresult, const char **))             \
   X(init, "cuInit", (unsigned))                                                \
+  X(driverGetVersion, "cuDriverGetVersion", (int *))                           \
   X(deviceGetCount, "cuDeviceGetCount", (int *))                               \
   X(deviceGet, "cuDeviceGet", (CUdevice *, int))                               \
   X(deviceGetName, "cuDeviceGetName", (char *, int, CUdevice))                 \
@@ -71,12 +99,20 @@ inline constexpr unsigned streamNonBlocking = 1;
   X(eventCreate, "cuEventCreate", (CUevent *, unsigned))                       \
   X(eventDestroy, "cuEventDestroy_v2", (CUevent))                              \
   X(eventRecord, "cuEventRecord", (CUevent, CUstream))                         \
+  X(eventQuery, "cuEventQuery", (CUevent))                                     \
   X(eventSynchronize, "cuEventSynchronize", (CUevent))                         \
   X(eventElapsedTime, "cuEventElapsedTime", (float *, CUevent, CUevent))       \
   X(memAlloc, "cuMemAlloc_v2", (CUdeviceptr *, std::size_t))                   \
   X(memFree, "cuMemFree_v2", (CUdeviceptr))                                    \
-  X(memAllocAsync, "cuMemAllocAsync", (CUdeviceptr *, std::size_t, CUstream))  \
+  X(memPoolCreate, "cuMemPoolCreate",                                          \
+    (CUmemoryPool *, const CUmemPoolProps *))                                  \
+  X(memPoolDestroy, "cuMemPoolDestroy", (CUmemoryPool))                        \
+  X(memPoolSetAttribute, "cuMemPoolSetAttribute", (CUmemoryPool, int, void *)) \
+  X(memAllocFromPoolAsync, "cuMemAllocFromPoolAsync",                          \
+    (CUdeviceptr *, std::size_t, CUmemoryPool, CUstream))                      \
   X(memFreeAsync, "cuMemFreeAsync", (CUdeviceptr, CUstream))                   \
+  X(memsetD8Async, "cuMemsetD8Async",                                          \
+    (CUdeviceptr, unsigned char, std::size_t, CUstream))                       \
   X(memcpyHtoDAsync, "cuMemcpyHtoDAsync_v2",                                   \
     (CUdeviceptr, const void *, std::size_t, CUstream))                        \
   X(memcpyDtoHAsync, "cuMemcpyDtoHAsync_v2",                                   \

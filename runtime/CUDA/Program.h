@@ -81,8 +81,9 @@ private:
 /// Compiled kernels on a device. Copies share them.
 class Program {
 public:
-  /// Loads machine code, or has the driver compile PTX where there is none; its
-  /// messages are part of the error.
+  /// Loads machine code, or has the driver compile PTX where there is none, or
+  /// none that it takes, because it is older than ptxas. Its messages are part
+  /// of the error; so is which driver it takes, where the PTX is too new.
   static Expected<Program> load(const Device &device, const DeviceCode &code);
 
   /// A kernel by name, which every launch gives that much dynamic shared
@@ -90,10 +91,14 @@ public:
   Expected<Function> getFunction(const std::string &name,
                                  unsigned dynamicSharedBytes = 0) const;
 
+  /// Why the driver compiled PTX although there is a ptxas; else empty.
+  const std::string &remark() const { return remarkText; }
+
 private:
-  explicit Program(std::shared_ptr<const Handle<CUmodule>> module)
-      : module(std::move(module)) {}
+  Program(std::shared_ptr<const Handle<CUmodule>> module, std::string remark)
+      : module(std::move(module)), remarkText(std::move(remark)) {}
   std::shared_ptr<const Handle<CUmodule>> module;
+  std::string remarkText;
 };
 
 } // namespace attn::cuda

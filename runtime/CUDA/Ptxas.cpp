@@ -132,14 +132,14 @@ Expected<Assembly> Ptxas::assemble(StringRef ptx,
     return std::move(log).error();
   llvm::SmallVector<StringRef> lines;
   StringRef(*log).split(lines, '\n');
-  llvm::Regex fatal("\\(C75[0-9][0-9]\\)");
-  for (StringRef line : lines)
-    if (fatal.match(line))
-      return makeError(programPath + ": " + line.trim());
+  llvm::Regex pattern("\\(C75[0-9][0-9]\\)");
+  const auto *slow =
+      llvm::find_if(lines, [&](StringRef line) { return pattern.match(line); });
   Expected<std::string> cubin = output->read();
   if (!cubin)
     return std::move(cubin).error();
-  return Assembly{std::move(*cubin), std::move(*log)};
+  std::string slowness = slow == lines.end() ? "" : slow->trim().str();
+  return Assembly{std::move(*cubin), std::move(*log), std::move(slowness)};
 }
 
 //===----------------------------------------------------------------------===//

@@ -22,6 +22,10 @@ struct Assembly {
   std::string cubin;
   /// What ptxas said: see readResources.
   std::string log;
+  /// The line in which ptxas says that it serialises wgmma or ignores
+  /// setmaxnreg (C75xx): such code is right, but useless. Empty if there is
+  /// none.
+  std::string slowness;
 };
 
 /// A ptxas program that runs on this machine.
@@ -40,9 +44,7 @@ public:
   const std::string &version() const { return versionText; }
 
   /// Machine code of `ptx` for an architecture such as "sm_90a". An error has
-  /// ptxas's own words. So do warnings that it serialises wgmma or ignores
-  /// setmaxnreg (C75xx): such code is right, but useless. Kernels are compiled
-  /// in parallel, if this ptxas can.
+  /// ptxas's own words. Kernels are compiled in parallel, if this ptxas can.
   Expected<Assembly> assemble(llvm::StringRef ptx,
                               const std::string &architecture) const;
 

@@ -7,12 +7,11 @@
 
 #include "runtime/JIT/Compiler.h"
 #include "runtime/JIT/Codegen.h"
+#include "runtime/JIT/DeviceTarget.h"
 #include "runtime/JIT/Frontend.h"
 #include "runtime/JIT/PassTrace.h"
 #include "runtime/JIT/Stopwatch.h"
 #include "runtime/JIT/Target.h"
-
-#include "runtime/CUDA/DeviceCompiler.h"
 
 #include "dialect/Plan/Target.h"
 #include "lib/Pipelines/Pipelines.h"
@@ -41,8 +40,7 @@ findLowering(const std::string &name) {
 /// lowering's two parts.
 static Expected<std::vector<DeviceModule>>
 lower(mlir::ModuleOp module, const mlir::attn::Lowering &lowering,
-      const cuda::DeviceCompiler *deviceCompiler, CompileStats &stats,
-      CompileTrace &trace) {
+      const DeviceTarget *device, CompileStats &stats, CompileTrace &trace) {
   auto run = [&](auto build) {
     mlir::PassManager pm(module.getContext());
     // After each of some fifty passes it takes longer than they do: once at the
@@ -60,7 +58,7 @@ lower(mlir::ModuleOp module, const mlir::attn::Lowering &lowering,
     stats.passesMs += stopwatch.lap();
     trace.enter("while compiling for a GPU");
     for (auto kernels : module.getOps<mlir::gpu::GPUModuleOp>()) {
-      Expected<cuda::DeviceCode> code = deviceCompiler->compile(kernels);
+      Expected<cuda::DeviceCode> code = device->compiler.compile(kernels);
       if (!code)
         return std::move(code).error();
       devices.push_back({kernels.getName().str(), std::move(*code)});
@@ -85,7 +83,7 @@ static Expected<LoweredKernel>
 lowerText(std::string_view text, const CompileOptions &options,
           const Plans &plans, const mlir::attn::Lowering &lowering,
           const llvm::TargetMachine &target, const Machine &machine,
-          CompileStats &stats, const cuda::DeviceCompiler *deviceCompiler,
+          CompileStats &stats, const DeviceTarget *device,
           CompileTrace &trace) {
   Stopwatch stopwatch;
   mlir::FailureOr<KernelModule> kernel =
@@ -93,10 +91,12 @@ lowerText(std::string_view text, const CompileOptions &options,
   if (mlir::failed(kernel))
     return trace.takeError("cannot compile");
   stats.parseMs = stopwatch.lap();
-  setTarget(*kernel->module, describeTarget(target, machine),
+  setTarget(*kernel->module,
+            describeTarget(target, machine) +
+                (device ? device->parameters : std::string()),
             options.quantizeQueries);
   Expected<std::vector<DeviceModule>> devices =
-      lower(*kernel->module, lowering, deviceCompiler, stats, trace);
+      lower(*kernel->module, lowering, device, stats, trace);
   if (!devices)
     return std::move(devices).error();
   return LoweredKernel{std::move(*kernel), std::move(*devices)};
@@ -125,13 +125,12 @@ compileText(std::string_view text, const CompileOptions &options,
             const llvm::orc::JITTargetMachineBuilder &targetBuilder,
             const Machine &machine, unsigned codegenThreads,
             CompileStats &stats, FinishKernel finish,
-            const cuda::DeviceCompiler *deviceCompiler, CompileTrace &trace) {
+            const DeviceTarget *device, CompileTrace &trace) {
   auto target = createTarget(targetBuilder);
   if (!target)
     return std::move(target).error();
-  Expected<LoweredKernel> kernel =
-      lowerText(text, options, plans, lowering, **target, machine, stats,
-                deviceCompiler, trace);
+  Expected<LoweredKernel> kernel = lowerText(
+      text, options, plans, lowering, **target, machine, stats, device, trace);
   if (!kernel)
     return std::move(kernel).error();
   auto finishModule = [&](llvm::Module &module, llvm::TargetMachine &target) {
@@ -160,7 +159,7 @@ emitText(std::string_view text, CodeForm form, const CompileOptions &options,
   CompileStats stats;
   Expected<LoweredKernel> kernel =
       lowerText(text, options, plans, lowering, **target, machine, stats,
-                /*deviceCompiler=*/nullptr, trace);
+                /*device=*/nullptr, trace);
   if (!kernel)
     return std::move(kernel).error();
   if (form == CodeForm::MLIR) {
@@ -185,7 +184,7 @@ Expected<CompiledObject> jit::compileObject(
     std::string_view text, const CompileOptions &options, const Plans &plans,
     const llvm::orc::JITTargetMachineBuilder &targetBuilder,
     const Machine &machine, unsigned codegenThreads, CompileStats &stats,
-    FinishKernel finish, const cuda::DeviceCompiler *deviceCompiler) {
+    FinishKernel finish, const DeviceTarget *device) {
   Expected<const mlir::attn::Lowering *> lowering =
       findLowering(options.pipeline);
   if (!lowering)
@@ -195,8 +194,8 @@ Expected<CompiledObject> jit::compileObject(
       (*lowering)->usesDevice ? getDeviceRegistry() : getKernelRegistry(),
       [&](CompileTrace &trace) {
         return compileText(text, options, plans, **lowering, targetBuilder,
-                           machine, codegenThreads, stats, finish,
-                           deviceCompiler, trace);
+                           machine, codegenThreads, stats, finish, device,
+                           trace);
       });
 }
 

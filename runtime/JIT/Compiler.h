@@ -21,12 +21,9 @@ namespace llvm {
 class Module;
 } // namespace llvm
 
-namespace attn::cuda {
-class DeviceCompiler;
-} // namespace attn::cuda
-
 namespace attn::jit {
 
+struct DeviceTarget;
 struct Machine;
 
 /// A compiled kernel before it is linked: what a cache keeps.
@@ -44,12 +41,12 @@ using FinishKernel = llvm::function_ref<Status(
 /// Compiles `text`, with `plans` said to its ops, for `target` in `machine`, on
 /// up to `codegenThreads` threads. Safe to call from several threads, which are
 /// of `runOnThread`; that the compiler crashes is an error. Pipeline "gpu"
-/// needs a compiler for its kernels.
+/// needs a GPU for its kernels.
 Expected<CompiledObject> compileObject(
     std::string_view text, const CompileOptions &options, const Plans &plans,
     const llvm::orc::JITTargetMachineBuilder &target, const Machine &machine,
     unsigned codegenThreads, CompileStats &stats, FinishKernel finish = nullptr,
-    const cuda::DeviceCompiler *deviceCompiler = nullptr);
+    const DeviceTarget *device = nullptr);
 
 /// The code of `compileObject`, in a form to look at. Not of pipeline "gpu".
 Expected<std::string> emitCode(std::string_view text, CodeForm form,

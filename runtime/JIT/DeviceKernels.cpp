@@ -21,6 +21,8 @@ DeviceKernels::load(cuda::Device device,
         cuda::Program::load(result->device, module.code);
     if (!program)
       return std::move(program).error();
+    if (!program->remark().empty())
+      result->remarks.push_back(program->remark());
     result->programs.emplace(module.name, std::move(*program));
   }
   return std::shared_ptr<const DeviceKernels>(std::move(result));

@@ -15,7 +15,9 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <string>
 #include <tuple>
+#include <vector>
 
 namespace attn::jit {
 
@@ -33,6 +35,8 @@ public:
   load(cuda::Device device, std::span<const DeviceModule> modules);
 
   const cuda::Device &getDevice() const { return device; }
+  /// Why the driver has compiled kernels although there is a ptxas.
+  const std::vector<std::string> &getRemarks() const { return remarks; }
 
   /// A kernel of a module with this much dynamic shared memory.
   Expected<cuda::Function> getFunction(const std::string &module,
@@ -44,6 +48,7 @@ private:
 
   cuda::Device device;
   std::map<std::string, cuda::Program> programs; ///< By module.
+  std::vector<std::string> remarks;
   mutable std::mutex mutex;
   /// By module, kernel and shared memory: the driver is asked for each once.
   mutable std::map<std::tuple<std::string, std::string, unsigned>,

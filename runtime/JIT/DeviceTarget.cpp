@@ -19,13 +19,22 @@ Expected<std::shared_ptr<const DeviceTarget>> LazyDeviceTarget::get() {
     return std::move(device).error();
   std::optional<cuda::Ptxas> ptxas = cuda::Ptxas::find();
   std::string architecture = device->architecture();
-  std::string identity =
-      architecture + (ptxas ? ", " + ptxas->version() : std::string());
+  std::string parameters;
+  // What `#attn.target` would refuse is as good as not known.
+  if (device->multiprocessors() > 0)
+    parameters +=
+        ", gpu_multiprocessors = " + std::to_string(device->multiprocessors());
+  if (device->sharedBytes() >= 1 << 10)
+    parameters +=
+        ", gpu_shared_bytes = " + std::to_string(device->sharedBytes());
+  std::string identity = architecture + parameters +
+                         (ptxas ? ", " + ptxas->version() : std::string());
   Expected<cuda::DeviceCompiler> compiler = cuda::DeviceCompiler::create(
       {.architecture = architecture, .ptxas = std::move(ptxas)});
   if (!compiler)
     return std::move(compiler).error();
   target = std::make_shared<const DeviceTarget>(
-      std::move(*device), std::move(*compiler), std::move(identity));
+      std::move(*device), std::move(*compiler), std::move(parameters),
+      std::move(identity));
   return target;
 }

@@ -19,6 +19,9 @@ namespace attn::jit {
 struct DeviceTarget {
   cuda::Device device;
   cuda::DeviceCompiler compiler;
+  /// What lowerings may know of it, as parameters of `#attn.target`, each after
+  /// a comma.
+  std::string parameters;
   /// What decides, besides the kernels, which code comes out.
   std::string identity;
 };

@@ -118,7 +118,7 @@ Engine::Impl::build(std::string_view text, const CompileOptions &options,
   } else {
     Expected<CompiledObject> object = compileObject(
         text, options, plans, target, machine, countCodegenThreads(), stats,
-        /*finish=*/nullptr, device ? &device->compiler : nullptr);
+        /*finish=*/nullptr, device);
     if (!object)
       return std::move(object).error();
     compiled = std::move(*object);
@@ -136,6 +136,10 @@ Engine::Impl::build(std::string_view text, const CompileOptions &options,
     if (!loaded)
       return std::move(loaded).error();
     kernels = std::move(*loaded);
+    for (const std::string &remark : kernels->getRemarks())
+      compiled->remarks.push_back({.severity = Diagnostic::Severity::remark,
+                                   .file = options.fileName,
+                                   .message = remark});
     stats.deviceMs += stopwatch.lap();
   }
   return std::make_shared<const KernelCode>(

@@ -35,12 +35,44 @@ using mlir::failed;
 // Parts
 //===----------------------------------------------------------------------===//
 
-TensorView RankKernel::part(const Shard &shard, const TensorView &tensor,
-                            int rank) const {
+/// The dimension of rows of queries, keys and values.
+static constexpr std::size_t rowDimension = 2;
+
+/// `count` of a dimension of a tensor, from `first` on.
+static TensorView viewRange(const TensorView &tensor, std::size_t dim,
+                            std::int64_t first, std::int64_t count) {
   std::vector<std::int64_t> sizes(tensor.sizes().begin(), tensor.sizes().end());
-  std::vector<std::int64_t> strides(tensor.strides().begin(),
-                                    tensor.strides().end());
-  std::int64_t first = 0;
+  sizes[dim] = count;
+  auto *data = static_cast<std::byte *>(tensor.data());
+  if (data)
+    data +=
+        first * tensor.stride(int(dim)) * std::int64_t(sizeOf(tensor.type()));
+  return TensorView(data, tensor.type(), sizes, tensor.strides(),
+                    tensor.readOnly());
+}
+
+/// The pieces that lie one after the other in the part of a rank.
+static std::vector<TensorView> piecesOfPart(const Shard &shard,
+                                            const TensorView &part) {
+  if (!shard.zigzag)
+    return {part};
+  std::int64_t rows = part.size(int(rowDimension)), first = (rows + 1) / 2;
+  return {viewRange(part, rowDimension, 0, first),
+          viewRange(part, rowDimension, first, rows - first)};
+}
+
+std::vector<TensorView> RankKernel::pieces(const Shard &shard,
+                                           const TensorView &whole,
+                                           int rank) const {
+  // The product of a size and a number of pieces may be too large.
+  auto take = [](const TensorView &view, std::size_t dim, std::int64_t piece,
+                 std::int64_t count) {
+    std::int64_t size = view.size(int(dim)), share = size / count,
+                 rest = size % count;
+    return viewRange(view, dim, share * piece + std::min(piece, rest),
+                     share + (piece < rest ? 1 : 0));
+  };
+  std::vector<TensorView> views = {whole};
   for (std::size_t dim = 0; dim < shard.axes.size(); ++dim) {
     std::int64_t axis = shard.axes[dim];
     if (axis == Shard::whole)
@@ -51,15 +83,35 @@ TensorView RankKernel::part(const Shard &shard, const TensorView &tensor,
       stride *= grid[other];
     std::int64_t ranks = grid[std::size_t(axis)],
                  number = rank / stride % ranks;
-    // The product of a size and a number of ranks may be too large.
-    std::int64_t share = sizes[dim] / ranks, rest = sizes[dim] % ranks;
-    first += (share * number + std::min(number, rest)) * strides[dim];
-    sizes[dim] = share + (number < rest ? 1 : 0);
+    if (shard.zigzag && dim == rowDimension) {
+      TensorView all = views.front();
+      views = {take(all, dim, number, 2 * ranks),
+               take(all, dim, 2 * ranks - 1 - number, 2 * ranks)};
+      continue;
+    }
+    for (TensorView &view : views)
+      view = take(view, dim, number, ranks);
   }
-  auto *data = static_cast<std::byte *>(tensor.data());
-  if (data)
-    data += first * std::int64_t(sizeOf(tensor.type()));
-  return TensorView(data, tensor.type(), sizes, strides, tensor.readOnly());
+  return views;
+}
+
+std::vector<std::int64_t> RankKernel::partSizes(const Shard &shard,
+                                                const TensorView &whole,
+                                                int rank) const {
+  std::vector<TensorView> views = pieces(shard, whole, rank);
+  std::vector<std::int64_t> sizes(views[0].sizes().begin(),
+                                  views[0].sizes().end());
+  if (views.size() > 1)
+    sizes[rowDimension] += views[1].size(int(rowDimension));
+  return sizes;
+}
+
+void RankKernel::copyPart(const Shard &shard, const TensorView &whole, int rank,
+                          const TensorView &part) const {
+  std::vector<TensorView> from = pieces(shard, whole, rank),
+                          to = piecesOfPart(shard, part);
+  for (std::size_t i = 0; i < from.size(); ++i)
+    support::copyElements(from[i], to[i]);
 }
 
 Expected<std::vector<std::vector<std::int64_t>>>
@@ -108,7 +160,7 @@ static Expected<LocalText> makeLocal(std::string_view text,
                        "ranks would compute the same",
                    {}};
     if (failed(mlir::attn::annotate(
-            *entry, llvm::StringRef(split.data(), split.size()))))
+            *entry, ranks, llvm::StringRef(split.data(), split.size()))))
       return trace.takeError(what);
   } else if (!split.empty()) {
     return Error{"split: expected a function without shard.shard, got '" +
@@ -187,10 +239,10 @@ Status Ranks::collect(const RankKernel &kernel, std::size_t result,
     return parts.error();
   for (std::size_t i = 0; i < parts->size(); ++i) {
     std::vector<std::byte> &data = (*parts)[i];
-    TensorView place = kernel.part(kernel.results[result], whole, int(i));
-    TensorView from(data.data(), place.type(), place.sizes(), true);
-    std::size_t expected = sizeOf(place.type());
-    for (std::int64_t size : place.sizes())
+    const Shard &shard = kernel.results[result];
+    std::vector<std::int64_t> sizes = kernel.partSizes(shard, whole, int(i));
+    std::size_t expected = sizeOf(whole.type());
+    for (std::int64_t size : sizes)
       expected *= std::size_t(size);
     if (expected != data.size())
       return Error{"result " + std::to_string(result) + ": expected " +
@@ -198,7 +250,12 @@ Status Ranks::collect(const RankKernel &kernel, std::size_t result,
                        std::to_string(i) + ", got " +
                        std::to_string(data.size()),
                    {}};
-    support::copyElements(from, place);
+    std::vector<TensorView> from = piecesOfPart(shard, TensorView(data.data(),
+                                                                  whole.type(),
+                                                                  sizes, true)),
+                            to = kernel.pieces(shard, whole, int(i));
+    for (std::size_t piece = 0; piece < to.size(); ++piece)
+      support::copyElements(from[piece], to[piece]);
   }
   return {};
 }
@@ -294,7 +351,7 @@ Expected<RankKernel> Ranks::compile(const Engine &engine, std::string_view text,
   result.grid.assign(shards.grid.shape.begin(), shards.grid.shape.end());
   for (auto [from, to] : {std::pair(&shards.arguments, &result.arguments),
                           std::pair(&shards.results, &result.results)})
-    for (const mlir::attn::SplitAxes &axes : *from)
-      to->push_back({{axes.begin(), axes.end()}});
+    for (const mlir::attn::TensorSplit &split : *from)
+      to->push_back({{split.axes.begin(), split.axes.end()}, split.isZigzag});
   return result;
 }

@@ -28,9 +28,21 @@ std::int64_t Ring::getPeer(std::int64_t step, bool comes) const {
   return rank + (peer - self) * group.stride;
 }
 
-Ring::Span Ring::getSpan(std::int64_t step, bool comes) const {
-  std::size_t at = std::size_t(4 * step + (comes ? 2 : 0));
-  return {spans[at], spans[at + 1]};
+std::vector<Ring::Span> Ring::getSpans(std::int64_t step, bool comes) const {
+  std::vector<Span> result;
+  for (std::size_t piece = 0; piece < numPieces; ++piece) {
+    std::size_t at =
+        4 * (std::size_t(step) * numPieces + piece) + (comes ? 2 : 0);
+    result.push_back({spans[at], spans[at + 1]});
+  }
+  return result;
+}
+
+std::int64_t Ring::countRows(const std::vector<Span> &spans) {
+  std::int64_t count = 0;
+  for (Span span : spans)
+    count += span.count;
+  return count;
 }
 
 Status Ring::begin(Group newGroup, const Table &table, std::size_t bytes,
@@ -40,19 +52,29 @@ Status Ring::begin(Group newGroup, const Table &table, std::size_t bytes,
   key = newKey;
   value = newValue;
   spans.clear();
+  numPieces = std::size_t(table.sizes[1] / 4);
   for (std::int64_t step = 0; step < group.count; ++step)
-    for (std::int64_t number = 0; number < 4; ++number)
+    for (std::int64_t number = 0; number < table.sizes[1]; ++number)
       spans.push_back(table.data[table.offset + step * table.strides[0] +
                                  number * table.strides[1]]);
   std::int64_t rows = key.sizes[2];
   for (std::int64_t step = 0; step < group.count; ++step) {
-    Span sent = getSpan(step, /*comes=*/false),
-         received = getSpan(step, /*comes=*/true);
-    // What comes is of another rank, in step 0 of this one.
-    bool isInside = sent.first >= 0 && sent.count >= 0 &&
-                    sent.first <= rows - sent.count && received.count >= 0 &&
-                    (step > 0 || (received.first >= 0 &&
-                                  received.first <= rows - received.count));
+    std::vector<Span> sent = getSpans(step, /*comes=*/false),
+                      received = getSpans(step, /*comes=*/true);
+    // What comes is of another rank, in step 0 of this one: as it lies.
+    bool isInside = true;
+    std::int64_t next = received.front().first;
+    for (std::size_t piece = 0; piece < numPieces; ++piece) {
+      auto isWithin = [&](Span span) {
+        return span.first >= 0 && span.count >= 0 &&
+               span.first <= rows - span.count;
+      };
+      isInside = isInside && isWithin(sent[piece]) &&
+                 received[piece].count >= 0 &&
+                 (step > 0 ||
+                  (isWithin(received[piece]) && received[piece].first == next));
+      next = received[piece].first + received[piece].count;
+    }
     if (!isInside)
       return Error{"attn.rank_block: expected spans of step " +
                        std::to_string(step) + " within " +
@@ -116,13 +138,14 @@ Status Ring::describeBuffer(const Rows &like, std::int64_t count,
 }
 
 Status Ring::start(std::int64_t step) {
-  Span sent = getSpan(step, /*comes=*/false),
-       received = getSpan(step, /*comes=*/true);
+  std::vector<Span> sent = getSpans(step, /*comes=*/false),
+                    received = getSpans(step, /*comes=*/true);
+  std::int64_t count = countRows(received);
   std::vector<Piece> toSend, toReceive;
   packed.clear();
   std::size_t bytes = 0;
   for (const Rows *rows : {&key, &value})
-    bytes += std::size_t(rows->sizes[0] * rows->sizes[1] * sent.count *
+    bytes += std::size_t(rows->sizes[0] * rows->sizes[1] * countRows(sent) *
                          rows->sizes[3]) *
              elementBytes;
   bool isDense =
@@ -132,12 +155,18 @@ Status Ring::start(std::int64_t step) {
   std::size_t slot = std::size_t(step % 2);
   for (std::size_t i = 0; i < 2; ++i) {
     const Rows &rows = i == 0 ? key : value;
-    addPieces(toSend, rows, sent, packed);
-    if (Status status = describeBuffer(rows, received.count, buffers[i][slot],
-                                       blocks[i][slot]);
+    if (Status status =
+            describeBuffer(rows, count, buffers[i][slot], blocks[i][slot]);
         !status)
       return status;
-    addPieces(toReceive, blocks[i][slot], {0, received.count}, packed);
+    // One message for each on both sides.
+    for (Span span : sent)
+      addPieces(toSend, rows, span, packed);
+    std::int64_t first = 0;
+    for (Span span : received) {
+      addPieces(toReceive, blocks[i][slot], {first, span.count}, packed);
+      first += span.count;
+    }
   }
   if (Status status = communicator.start(
           transfer, toSend, int(getPeer(step, /*comes=*/false)), toReceive,
@@ -167,9 +196,10 @@ Status Ring::getBlock(std::int64_t step, std::int64_t rows, Group newGroup,
                      " of " + std::to_string(group.count) + ", got " +
                      std::to_string(step),
                  {}};
-  Span received = getSpan(step, /*comes=*/true);
-  if (rows != received.count)
-    return Error{"attn.rank_block: expected " + std::to_string(received.count) +
+  std::vector<Span> received = getSpans(step, /*comes=*/true);
+  std::int64_t count = countRows(received);
+  if (rows != count)
+    return Error{"attn.rank_block: expected " + std::to_string(count) +
                      " rows of step " + std::to_string(step) + ", got " +
                      std::to_string(rows),
                  {}};
@@ -188,9 +218,9 @@ Status Ring::getBlock(std::int64_t step, std::int64_t rows, Group newGroup,
   for (auto [from, to] : {std::pair(&key, &keys), std::pair(&value, &values)}) {
     *to = *from;
     // Results have no offset.
-    to->data = addressOf(*from, elementBytes, 0, 0, received.first);
+    to->data = addressOf(*from, elementBytes, 0, 0, received.front().first);
     to->offset = 0;
-    to->sizes[2] = received.count;
+    to->sizes[2] = count;
   }
   return {};
 }

@@ -49,7 +49,7 @@ public:
                   const Rows &value, Rows &keys, Rows &values);
 
 private:
-  /// Rows that are sent, or come, in a step.
+  /// Rows of one piece that are sent, or come, in a step.
   struct Span {
     std::int64_t first, count;
   };
@@ -61,7 +61,8 @@ private:
   Status begin(Group group, const Table &spans, std::size_t elementBytes,
                const Rows &key, const Rows &value);
   Status start(std::int64_t step);
-  Span getSpan(std::int64_t step, bool comes) const;
+  std::vector<Span> getSpans(std::int64_t step, bool comes) const;
+  static std::int64_t countRows(const std::vector<Span> &spans);
   std::int64_t getPeer(std::int64_t step, bool comes) const;
   void addPieces(std::vector<Piece> &pieces, const Rows &rows, Span span,
                  std::vector<std::byte> &packed);
@@ -73,7 +74,9 @@ private:
   Communicator &communicator;
   Group group{1, 1};
   std::int64_t nextStep = 0;
+  /// Of each step, four numbers for each piece.
   std::vector<std::int64_t> spans;
+  std::size_t numPieces = 1;
   std::size_t elementBytes = 0;
   Rows key, value;
   Transfer transfer;

@@ -167,7 +167,7 @@ void AttentionOperator::run(const Call &call) {
                     std::optional<Scratch::Buffer> &buffer) {
     TensorView view = viewHeads(fresh, heads);
     bool isWanted = call.hasOutput(present);
-    if (!isWanted && !past && !isBetterCopied(view, sizes.query.length))
+    if (!isWanted && !past)
       return view;
     Heads all = heads;
     all.length = sizes.keyLength();

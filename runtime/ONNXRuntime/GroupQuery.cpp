@@ -259,7 +259,7 @@ void GroupQueryOperator::run(const Call &call) {
   auto gather = [&](const TensorView &fresh, const TensorValue &past,
                     Output present, std::optional<Scratch::Buffer> &buffer) {
     bool isWanted = call.hasOutput(present);
-    if (!isWanted && !past && !isBetterCopied(fresh, keys.length))
+    if (!isWanted && !past)
       return fresh;
     void *data =
         isWanted

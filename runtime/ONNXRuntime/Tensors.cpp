@@ -169,11 +169,6 @@ TensorView ort::viewMask(const TensorValue &mask, std::int64_t keyLength,
 // Caches
 //===----------------------------------------------------------------------===//
 
-bool ort::isBetterCopied(const TensorView &rows, std::int64_t queryLength) {
-  constexpr std::int64_t leastQueries = 64;
-  return queryLength >= leastQueries && rows.stride(2) != rows.size(3);
-}
-
 void ort::append(const Call &call, const Append &append,
                  const std::function<std::int64_t(std::int64_t)> &first) {
   const TensorView &fresh = append.fresh;

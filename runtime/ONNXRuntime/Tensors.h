@@ -69,12 +69,6 @@ std::array<bool, 4> broadcastMask(const Shape &known, const Shape &mask,
 TensorView viewMask(const TensorValue &mask, std::int64_t keyLength,
                     Scratch &scratch, std::optional<Scratch::Buffer> &buffer);
 
-/// Whether keys or values (B, H, S, D) are better copied to where the rows of a
-/// head lie side by side, for so many queries. Each tile of queries reads all
-/// rows of a head, and of rows that are a power of two apart, as those of all
-/// heads together often are, a cache has room for few.
-bool isBetterCopied(const TensorView &rows, std::int64_t queryLength);
-
 /// Adds the rows of `fresh` (B, H, S, D) to those of `past` (B, H, P, D), in
 /// `present` (B, H, P', D): of batch b, the first `first(b)` rows are those of
 /// the past, then come the fresh ones, and what is after them is 0, unless past

@@ -31,6 +31,42 @@ func.func @loops(%n: index, %m: index, %x: vector<48x16xf16>,
   return
 }
 
+// Where the last loop decides how far one inside goes, its last iterations come first;
+// not where it only decides where that begins.
+// CHECK-LABEL: func.func @uneven
+// CHECK: gpu.launch blocks(%[[BX:[^,]*]], {{.*}}) in (%[[GX:[^ ]*]] = %{{.*}}, %{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}) threads
+// CHECK: %[[LAST:.*]] = arith.subi %[[GX]], %c1
+// CHECK: %[[NUMBER:.*]] = arith.subi %[[LAST]], %[[BX]]
+// CHECK: affine.apply affine_map<()[s0] -> (s0 * 16)>()[%[[NUMBER]]]
+// CHECK: gpu.launch blocks(%[[BX:[^,]*]],
+// CHECK-NOT: arith.subi
+// CHECK: affine.apply affine_map<()[s0] -> (s0 * 16)>()[%[[BX]]]
+func.func @uneven(%n: index, %x: vector<16x16xf16>, %z: vector<16x16xf32>,
+                  %out: memref<?x?x16xf32>) {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  scf.forall (%h, %i) = (0, 0) to (%n, %n) step (1, 16) {
+    %end = affine.min affine_map<(i)[n] -> (i + 16, n)>(%i)[%n]
+    %s = scf.for %j = %c0 to %end step %c16 iter_args(%r = %z) -> (vector<16x16xf32>) {
+      %t = vector.contract #contraction %x, %x, %r
+          : vector<16x16xf16>, vector<16x16xf16> into vector<16x16xf32>
+      scf.yield %t : vector<16x16xf32>
+    }
+    vector.transfer_write %s, %out[%h, %i, %c0] {in_bounds = [true, true]}
+        : vector<16x16xf32>, memref<?x?x16xf32>
+  }
+  scf.forall (%h, %i) = (0, 0) to (%n, %n) step (1, 16) {
+    %s = scf.for %j = %i to %n step %c16 iter_args(%r = %z) -> (vector<16x16xf32>) {
+      %t = vector.contract #contraction %x, %x, %r
+          : vector<16x16xf16>, vector<16x16xf16> into vector<16x16xf32>
+      scf.yield %t : vector<16x16xf32>
+    }
+    vector.transfer_write %s, %out[%h, %i, %c0] {in_bounds = [true, true]}
+        : vector<16x16xf32>, memref<?x?x16xf32>
+  }
+  return
+}
+
 // In y and z, a launch has at most 65535 workgroups: what may be more, and only
 // that, is several.
 // CHECK-LABEL: func.func @many

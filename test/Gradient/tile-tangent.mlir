@@ -40,9 +40,10 @@ func.func @causal(%q: !q, %k: !k, %v: !k, %o: !q, %lse: !lse, %dq: !q, %dk: !k, 
 !q = tensor<2x8x64x64xf32>
 !lse = tensor<2x8x64xf32>
 
-// Where only values move, scores do not: two products.
+// Where only values move, scores do not: two products. Without a mask and a score,
+// tiles are of 32 queries.
 // CHECK-LABEL: func.func @values
-// CHECK: scf.forall (%{{.*}}, %{{.*}}, %{{.*}}) in (2, 8, 4)
+// CHECK: scf.forall (%{{.*}}, %{{.*}}, %{{.*}}) in (2, 8, 2)
 // CHECK: linalg.matmul
 // CHECK: attn.online_softmax
 // CHECK: linalg.matmul

@@ -9,8 +9,9 @@
 // Usage: ranks-host LIBRARY MODE
 // Starts MPI, runs an attention on all ranks twice and ends MPI. The last rank
 // does what MODE says: "well", or it is "late" or "killed" before the second
-// call, has a "slice" of another batch size, or another "kernel". A rank with
-// an error prints it and ends with 1, without a word to the others.
+// call, has a "slice" of another batch size, or another "kernel". With
+// "causal", the mask is, and all have two pieces of rows. A rank with an error
+// prints it and ends with 1, without a word to the others.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,7 +33,7 @@ constexpr const char *text = R"mlir(
 !t = tensor<?x2x?x16xf32>
 shard.grid @ranks(shape = ?)
 func.func @attention(%query: !t, %key: !t, %value: !t) -> !t {
-  %rows = shard.sharding @ranks split_axes = [[], [], [0]] : !shard.sharding
+  %rows = shard.sharding @ranks split_axes = [[], [], [0]] ORDER : !shard.sharding
   %q = shard.shard %query to %rows annotate_for_users : !t
   %k = shard.shard %key to %rows annotate_for_users : !t
   %v = shard.shard %value to %rows annotate_for_users : !t
@@ -42,7 +43,7 @@ func.func @attention(%query: !t, %key: !t, %value: !t) -> !t {
   %n = tensor.dim %query, %c2 : !t
   %init = tensor.empty(%b, %n) : !t
   %o = attn.attention ins(%q, %k, %v : !t, !t, !t) outs(%init : !t)
-      mask sliding_window(WINDOW, -1)
+      mask MASK
   return %o : !t
 }
 )mlir";
@@ -73,8 +74,8 @@ int main(int argc, char **argv) {
     fail({dlerror(), {}});
   find<int (*)(int *, char ***)>(library, "MPI_Init")(nullptr, nullptr);
   {
-    Expected<Ranks> ranks =
-        Ranks::create({.timeLimit = mode == "well" ? 30.0 : 1.5});
+    Expected<Ranks> ranks = Ranks::create(
+        {.timeLimit = mode == "well" || mode == "causal" ? 30.0 : 1.5});
     if (!ranks)
       fail(ranks.error());
     bool isLast = ranks->rank() == ranks->size() - 1;
@@ -82,8 +83,11 @@ int main(int argc, char **argv) {
     if (!engine)
       fail(engine.error());
     std::string own = text;
-    own.replace(own.find("WINDOW"), 6,
-                mode == "kernel" && isLast ? "20" : "30");
+    own.replace(own.find("ORDER"), 5, mode == "causal" ? "{attn.zigzag}" : "");
+    own.replace(own.find("MASK"), 4,
+                mode == "causal"             ? "causal"
+                : mode == "kernel" && isLast ? "sliding_window(20, -1)"
+                                             : "sliding_window(30, -1)");
     Expected<RankKernel> kernel =
         ranks->compile(*engine, own, {.pipeline = "reference"});
     if (!kernel)

@@ -67,25 +67,33 @@ bool test::runVariant(const Attention &attention,
   if (!kernel)
     return false;
   std::vector<Argument> whole = createArguments(kernel->signature), own;
-  for (std::size_t i = 0; i < whole.size(); ++i)
-    own.push_back(whole[i].view()
-                      ? Argument(kernel->part(kernel->arguments[i],
-                                              *whole[i].view(), ranks.rank()))
-                      : whole[i]);
+  std::vector<std::vector<std::byte>> memory;
+  auto allocate = [&](ElementType type,
+                      const std::vector<std::int64_t> &sizes) {
+    std::size_t bytes = sizeOf(type);
+    for (std::int64_t size : sizes)
+      bytes *= std::size_t(size);
+    memory.emplace_back(bytes);
+    return TensorView(memory.back().data(), type, sizes, /*readOnly=*/false);
+  };
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    own.push_back(whole[i]);
+    const Shard &shard = kernel->arguments[i];
+    if (!whole[i].view() || shard.isWhole())
+      continue;
+    const TensorView &view = *whole[i].view();
+    TensorView part =
+        allocate(view.type(), kernel->partSizes(shard, view, ranks.rank()));
+    kernel->copyPart(shard, view, ranks.rank(), part);
+    own.back() = part;
+  }
   auto shapes = kernel->kernel.resultShapes(own);
   EXPECT_TRUE(shapes.ok()) << (shapes ? "" : shapes.error().message);
   if (!shapes)
     return false;
-  std::vector<std::vector<std::byte>> memory;
   std::vector<TensorView> parts;
-  for (std::size_t i = 0; i < shapes->size(); ++i) {
-    std::size_t bytes = sizeOf(results[i].type());
-    for (std::int64_t size : (*shapes)[i])
-      bytes *= std::size_t(size);
-    memory.emplace_back(bytes);
-    parts.emplace_back(memory.back().data(), results[i].type(), (*shapes)[i],
-                       /*readOnly=*/false);
-  }
+  for (std::size_t i = 0; i < shapes->size(); ++i)
+    parts.push_back(allocate(results[i].type(), (*shapes)[i]));
   bool isRun = expectOk(kernel->kernel.run(own, parts));
   for (std::size_t i = 0; i < parts.size(); ++i)
     if (!expectOk(ranks.collect(*kernel, i, parts[i], results[i])))

@@ -60,10 +60,11 @@ def expect(name, condition, output):
 
 
 def check_gallery(options):
-    """Every variant on 1 to 4 ranks, split by rows, and decoding by keys."""
+    """Every variant on 1 to 4 ranks: by rows, of each variant in the order that its
+    mask asks for, or of all in zig-zag order, and decoding by keys."""
     runs = [
         (options.open_mpi, 1, "sequence"),
-        (options.open_mpi, 2, "sequence"),
+        (options.open_mpi, 2, "zigzag"),
         (options.open_mpi, 3, "keys"),
         (options.mpich, 4, "sequence"),
     ]
@@ -121,18 +122,23 @@ def check_variants(options, folder):
     runs = [
         (openmpi, 2, "sink", both, "sequence"),
         (openmpi, 2, "dropout", dropout, "sequence"),
+        (openmpi, 3, "dropout", dropout, "zigzag"),
         (mpich, 3, "dropout", dropout, "keys"),
         (openmpi, 2, "dropout", dropout, "heads"),
         (mpich, 2, "dropout", dropout, "batch"),
         (mpich, 3, "alibi", [*both, "-", "-", offsets], "sequence"),
         (openmpi, 2, "bias", [*both, "-", "2x4x170x170"], "heads"),
         (mpich, 4, "documents", of_documents, "sequence"),
+        (openmpi, 2, "bias", [*both, "-", "2x4x170x170"], "sequence"),
+        (openmpi, 2, "documents", of_documents, "zigzag"),
         (openmpi, 3, "counts", [*both, "-", counts], "sequence"),
         (mpich, 2, "counts", [*both, "-", counts], "batch"),
         (openmpi, 3, "packed", packed, "sequence"),
+        (mpich, 3, "packed", packed, "zigzag"),
         (mpich, 2, "packed", packed, "heads"),
         (openmpi, 4, "heads_and_rows", both, None),
         (openmpi, 2, "static", [], None),
+        (openmpi, 4, "heads_and_pieces", [], None),
     ]
     for mpirun, ranks, entry, arguments, split in runs:
         more = ["--check", f"--cache-dir={cache}"]
@@ -191,6 +197,14 @@ def check_hosts(options):
         rows = {"0": 30, "1": 41 + 30, "2": 42 + 42}
         ideal = {rank: str(2 * (512 * n + 2 * 48)) for rank, n in rows.items()}
         expect(f"bytes with {library}: {ideal}", sent == ideal, output)
+        code, output, _ = launch(mpirun, 3, [options.host, library, "causal"])
+        expect(f"a causal host with {library}", code == 0, output)
+        sent = dict(re.findall(r"rank (\d) sent (\d+) bytes", output))
+        # In zig-zag order, of pieces of 20, 21, 21, 21, 20 and 20 rows: each goes to
+        # the two other ranks unless it follows all that they have.
+        rows = {"0": 20 + 20, "1": 21 + 21 + 20, "2": 42 + 42}
+        ideal = {rank: str(2 * (512 * n + 2 * 48)) for rank, n in rows.items()}
+        expect(f"bytes of a causal {library}: {ideal}", sent == ideal, output)
         for mode, message in [
             ("late", "rank 2 of 3 did not"),
             ("slice", "expected one size of dimension 0"),

@@ -91,7 +91,7 @@ func.func @halo(%query: !t, %key: !t, %value: !t, %init: !t) -> !t {
 // -----
 
 func.func @spans(%step: index, %key: tensor<1x2x?x64xf32>, %spans: tensor<4x3xindex>) {
-  // expected-error @below {{expected spans (size, 4) of index, got 'tensor<4x3xindex>'}}
+  // expected-error @below {{expected spans (size, 4 * pieces) of index, got 'tensor<4x3xindex>'}}
   %k, %v = attn.rank_block %step of(%key, %key : tensor<1x2x?x64xf32>, tensor<1x2x?x64xf32>)
       spans(%spans : tensor<4x3xindex>) rows(%step) stride 1
       -> tensor<1x2x?x64xf32>, tensor<1x2x?x64xf32>
@@ -114,4 +114,90 @@ func.func @gather(%part: tensor<3xi64>, %all: tensor<4x2xi64>) {
   // expected-error @below {{expected outs (size, ...) of parts (...), got 'tensor<4x2xi64>' of 'tensor<3xi64>'}}
   %r = attn.all_gather ins(%part : tensor<3xi64>) outs(%all : tensor<4x2xi64>) stride 1 -> tensor<4x2xi64>
   return
+}
+
+// -----
+
+!t = tensor<1x4x?x16xf32>
+shard.grid @ranks(shape = 4)
+func.func @zigzag_value(%query: !t) -> !t {
+  // expected-error @below {{expected 'attn.zigzag' without a value, got true}}
+  %rows = shard.sharding @ranks split_axes = [[], [], [0]] {attn.zigzag = true} : !shard.sharding
+  return %query : !t
+}
+
+// -----
+
+// expected-error @below {{expected 'attn.zigzag' on shard.sharding}}
+func.func @zigzag_place() attributes {attn.zigzag} {
+  return
+}
+
+// -----
+
+!t = tensor<1x4x?x16xf32>
+shard.grid @ranks(shape = 4)
+func.func @zigzag_heads(%query: !t, %key: !t, %value: !t, %init: !t) -> !t {
+  // expected-error @below {{expected rows (dimension 2) that are split, which attn.zigzag is of}}
+  %heads = shard.sharding @ranks split_axes = [[], [0]] {attn.zigzag} : !shard.sharding
+  %q = shard.shard %query to %heads annotate_for_users : !t
+  %o = attn.attention ins(%q, %key, %value : !t, !t, !t) outs(%init : !t)
+  return %o : !t
+}
+
+// -----
+
+!t = tensor<1x4x?x16xf32>
+shard.grid @ranks(shape = 4)
+func.func @zigzag_queries(%query: !t, %key: !t, %value: !t, %init: !t) -> !t {
+  %rows = shard.sharding @ranks split_axes = [[], [], [0]] {attn.zigzag} : !shard.sharding
+  %q = shard.shard %query to %rows annotate_for_users : !t
+  // expected-error @below {{expected attn.zigzag of rows of query, key and value along one axis, got query with split_axes [[], [], [0], []] {attn.zigzag} and key with [[], [], [], []]}}
+  %o = attn.attention ins(%q, %key, %value : !t, !t, !t) outs(%init : !t)
+  return %o : !t
+}
+
+// -----
+
+!t = tensor<1x4x?x16xf32>
+shard.grid @ranks(shape = 4)
+func.func @zigzag_differs(%query: !t, %key: !t, %value: !t, %init: !t) -> !t {
+  %rows = shard.sharding @ranks split_axes = [[], [], [0]] : !shard.sharding
+  %zigzag = shard.sharding @ranks split_axes = [[], [], [0]] {attn.zigzag} : !shard.sharding
+  %q = shard.shard %query to %zigzag annotate_for_users : !t
+  %k = shard.shard %key to %zigzag annotate_for_users : !t
+  %v = shard.shard %value to %rows annotate_for_users : !t
+  // expected-error @below {{expected value with split_axes [[], [], [0], []] {attn.zigzag}, as query and key have them, got [[], [], [0], []]}}
+  %o = attn.attention ins(%q, %k, %v : !t, !t, !t) outs(%init : !t)
+  return %o : !t
+}
+
+// -----
+
+!t = tensor<1x4x?x16xf32>
+shard.grid @ranks(shape = 4)
+func.func @zigzag_result(%query: !t, %key: !t, %value: !t, %init: !t) -> !t {
+  %rows = shard.sharding @ranks split_axes = [[], [], [0]] : !shard.sharding
+  %zigzag = shard.sharding @ranks split_axes = [[], [], [0]] {attn.zigzag} : !shard.sharding
+  %q = shard.shard %query to %zigzag annotate_for_users : !t
+  %k = shard.shard %key to %zigzag annotate_for_users : !t
+  %v = shard.shard %value to %zigzag annotate_for_users : !t
+  // expected-error @below {{expected result 0 with split_axes [[], [], [0], []] {attn.zigzag}, got [[], [], [0], []]}}
+  %o = attn.attention ins(%q, %k, %v : !t, !t, !t) outs(%init : !t)
+  %r = shard.shard %o to %rows : !t
+  return %r : !t
+}
+
+// -----
+
+!t = tensor<1x4x20x16xf32>
+shard.grid @ranks(shape = 4)
+// expected-error @below {{argument #0: expected dimension 2 to be a multiple of the 4 ranks, with two pieces each, of axis 0 of @ranks, got 20}}
+func.func @zigzag_divides(%query: !t, %key: !t, %value: !t, %init: !t) -> !t {
+  %rows = shard.sharding @ranks split_axes = [[], [], [0]] {attn.zigzag} : !shard.sharding
+  %q = shard.shard %query to %rows annotate_for_users : !t
+  %k = shard.shard %key to %rows annotate_for_users : !t
+  %v = shard.shard %value to %rows annotate_for_users : !t
+  %o = attn.attention ins(%q, %k, %v : !t, !t, !t) outs(%init : !t)
+  return %o : !t
 }

@@ -43,6 +43,49 @@ func.func @ring(%query: tensor<1x8x1024x64xf32>, %key: tensor<1x2x1024x64xf32>,
 
 // -----
 
+// Two pieces of 128 rows: each of the queries sees both of a block of keys, where
+// anything is visible.
+// CHECK-LABEL: func @zigzag(
+// CHECK-SAME: %[[Q:.*]]: tensor<1x8x256x64xf32>, %[[K:.*]]: tensor<1x2x256x64xf32>, %[[V:.*]]: tensor<1x2x256x64xf32>) -> tensor<1x8x256x64xf32>
+// CHECK: %[[ME:.*]] = attn.rank_index stride 1 size 4
+// CHECK: %[[SPANS:.*]] = scf.for {{.*}} -> (tensor<4x8xindex>)
+// CHECK: scf.for %[[STEP:.*]] = %{{.*}} iter_args({{.*}}) -> (tensor<1x8x256x64xf32>, tensor<1x8x256xf32>)
+// CHECK: %[[KEYS:.*]], %[[VALUES:.*]] = attn.rank_block %[[STEP]] of(%[[K]], %[[V]]
+// CHECK: scf.for %[[PAIR:.*]] = %{{.*}} iter_args(%[[O:.*]] = %{{.*}}, %[[L:.*]] = %{{.*}}) -> (tensor<1x8x256x64xf32>, tensor<1x8x256xf32>)
+// CHECK: %[[SLOT:.*]] = arith.divui %[[PAIR]],
+// CHECK: %[[MIRRORED:.*]] = arith.subi %{{.*}}, %[[ME]]
+// CHECK: %[[IS_FIRST:.*]] = arith.cmpi eq, %[[SLOT]],
+// CHECK: %[[PIECE:.*]] = arith.select %[[IS_FIRST]], %[[ME]], %[[MIRRORED]]
+// CHECK: scf.if
+// CHECK: %[[POSITION:.*]] = arith.muli %[[PIECE]],
+// CHECK: %[[QUERIES:.*]] = tensor.extract_slice %[[Q]][0, 0, %[[AT:.*]], 0] [1, 8, 128, 64]
+// CHECK: tensor.extract_slice %[[KEYS]]
+// CHECK: tensor.extract_slice %[[VALUES]]
+// CHECK: attn.attention ins(%[[QUERIES]], {{.*}} offset(%[[POSITION]] : index)
+// CHECK: tensor.extract_slice %[[O]][0, 0, %[[AT]], 0] [1, 8, 128, 64]
+// CHECK: attn.merge
+// CHECK: tensor.insert_slice {{.*}} into %[[O]][0, 0, %[[AT]], 0] [1, 8, 128, 64]
+// CHECK: } else {
+// CHECK-NEXT: scf.yield %[[O]], %[[L]]
+
+// DROP-LABEL: func @zigzag(
+// DROP-NOT: shard
+shard.grid @ranks(shape = ?)
+func.func @zigzag(%query: tensor<1x8x1024x64xf32>, %key: tensor<1x2x1024x64xf32>,
+                  %value: tensor<1x2x1024x64xf32>) -> tensor<1x8x1024x64xf32> {
+  %rows = shard.sharding @ranks split_axes = [[], [], [0]] {attn.zigzag} : !shard.sharding
+  %q = shard.shard %query to %rows annotate_for_users : tensor<1x8x1024x64xf32>
+  %k = shard.shard %key to %rows annotate_for_users : tensor<1x2x1024x64xf32>
+  %v = shard.shard %value to %rows annotate_for_users : tensor<1x2x1024x64xf32>
+  %init = tensor.empty() : tensor<1x8x1024x64xf32>
+  %o = attn.attention ins(%q, %k, %v : tensor<1x8x1024x64xf32>,
+      tensor<1x2x1024x64xf32>, tensor<1x2x1024x64xf32>)
+      outs(%init : tensor<1x8x1024x64xf32>) mask causal
+  return %o : tensor<1x8x1024x64xf32>
+}
+
+// -----
+
 // Heads are moved in regions, the sink is sliced, and nothing is exchanged.
 // CHECK-LABEL: func @heads(
 // CHECK-SAME: %[[Q:.*]]: tensor<?x2x?x64xf32>, %{{.*}}, %{{.*}}, %[[SINK:.*]]: tensor<8xf32>, %{{.*}}: tensor<8xf32>) -> tensor<?x2x?x64xf32>

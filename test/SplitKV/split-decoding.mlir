@@ -1,7 +1,12 @@
 // RUN: attn-opt %s -attn-plan=workgroups -attn-split-decoding -split-input-file -mlir-print-local-scope | FileCheck %s
+// RUN: attn-opt %s -attn-target="{gpu_multiprocessors = 10}" -attn-plan=workgroups \
+// RUN:   -attn-split-decoding -split-input-file | FileCheck %s --check-prefix=SMALL
 
 // 3000 keys are 12 parts of 250 keys, fewer than the 128 that 512 workgroups would
-// have for each of 4 heads. Parts begin at multiples of 64 keys.
+// have for each of 4 heads. Parts begin at multiples of 64 keys. With 10
+// multiprocessors, 40 workgroups have 10.
+// SMALL-LABEL: func.func @static
+// SMALL: scf.forall ({{.*}}) in (2, 2, 10)
 // CHECK-LABEL: func.func @static
 // CHECK-NOT: attn.attention
 // CHECK: %[[STATES:.*]]:3 = scf.forall (%[[B:.*]], %[[H:.*]], %[[N:.*]]) in (2, 2, 12) shared_outs({{.*}}) -> (tensor<2x2x12x4x64xf32>, tensor<2x2x12x4xf32>, tensor<2x2x12x4xf32>) {
@@ -33,6 +38,8 @@ func.func @static(%q: tensor<2x2x4x64xf16>, %k: tensor<2x2x3000x64xf16>,
 
 // How many parts there are is known when it runs. The merge has the sink, and there
 // is one of the log-sum-exp.
+// SMALL-LABEL: func.func @dynamic
+// SMALL: arith.ceildivui %c40
 // CHECK-LABEL: func.func @dynamic
 // CHECK-SAME: %[[SINK:[^:]*]]: tensor<8xf32>
 // CHECK: %[[HEADS:.*]] = arith.muli %[[BATCH:.*]], %c8

@@ -92,6 +92,11 @@ TEST_F(CUDADevice, WhatItIs) {
     ASSERT_EQ(errorOf(device), "");
     EXPECT_EQ(device->name(), "Mock GPU");
     EXPECT_EQ(device->architecture(), architecture);
+    EXPECT_EQ(device->driverVersion(), 13000);
+    EXPECT_EQ(device->multiprocessors(), 132);
+    EXPECT_EQ(device->sharedBytes(), minor || major == 12 ? 100 << 10
+                                     : major == 8         ? 164 << 10
+                                                          : 228 << 10);
   }
 }
 
@@ -132,6 +137,54 @@ TEST_F(CUDADevice, Sizes) {
             "CUDA_ERROR_OUT_OF_MEMORY (out of memory)");
 }
 
+TEST_F(CUDADevice, Pools) {
+  {
+    Expected<Device> device = open();
+    ASSERT_EQ(driver.pools.size(), 1u);
+    // It keeps what is freed.
+    EXPECT_EQ(driver.pools.begin()->second, ~std::uint64_t(0));
+    Expected<CUdeviceptr> address =
+        device->allocateInStream(100, /*stream=*/nullptr);
+    ASSERT_EQ(errorOf(address), "");
+    EXPECT_TRUE(device->freeInStream(*address, nullptr));
+  }
+  EXPECT_TRUE(driver.pools.empty());
+  driver.hasPools = false;
+  Expected<Device> device = open();
+  EXPECT_TRUE(driver.pools.empty());
+  EXPECT_EQ(errorOf(device->allocateInStream(100, nullptr)),
+            "cannot allocate 100 bytes on the GPU: Mock GPU has no pools of "
+            "memory");
+}
+
+TEST_F(CUDADevice, Fill) {
+  Expected<Device> device = open();
+  Expected<Stream> stream = device->createStream();
+  Expected<Buffer> buffer = device->allocate(3);
+  ASSERT_EQ(errorOf(buffer), "");
+  EXPECT_EQ(errorOf(buffer->fill(7, *stream)), "");
+  unsigned char bytes[3] = {};
+  EXPECT_EQ(errorOf(buffer->download(bytes, sizeof(bytes), *stream)), "");
+  EXPECT_THAT(bytes, ElementsAre(7, 7, 7));
+}
+
+TEST_F(CUDADevice, WhetherWorkIsDone) {
+  Expected<Device> device = open();
+  Expected<Stream> stream = device->createStream();
+  Expected<Event> event = device->createEvent();
+  ASSERT_EQ(errorOf(event), "");
+  EXPECT_EQ(errorOf(event->record(*stream)), "");
+  Expected<bool> isDone = event->isDone();
+  ASSERT_EQ(errorOf(isDone), "");
+  EXPECT_FALSE(*isDone);
+  EXPECT_EQ(errorOf(stream->synchronize()), "");
+  EXPECT_TRUE(*event->isDone());
+  driver.fail(2, 719);
+  EXPECT_EQ(errorOf(event->isDone()),
+            "work on the GPU failed: CUDA_ERROR_LAUNCH_FAILED (unspecified "
+            "launch failure)");
+}
+
 TEST_F(CUDADevice, OutlivesItsOwner) {
   Expected<Device> device = open();
   Expected<Buffer> first = device->allocate(4), second = device->allocate(8);
@@ -166,15 +219,15 @@ TEST_F(CUDADevice, Launch) {
   const std::int64_t sizes[] = {3, 5}, strides[] = {10, 1};
   arguments.addMemRef(0x1000, sizes, strides);
   EXPECT_EQ(arguments.size(), 8u);
-  EXPECT_EQ(
-      errorOf(saxpy->launch({{7, 2, 3}, {128, 4, 5}}, arguments, *stream)), "");
+  EXPECT_EQ(errorOf(saxpy->launch({{7, 2, 3}, {32, 4, 5}}, arguments, *stream)),
+            "");
   EXPECT_EQ(errorOf(empty->launch({}, {}, *stream)), "");
 
   ASSERT_EQ(driver.launches.size(), 2u);
   const MockLaunch &launch = driver.launches[0];
   EXPECT_EQ(launch.kernel, "saxpy");
   EXPECT_THAT(launch.grid, ElementsAre(7, 2, 3));
-  EXPECT_THAT(launch.block, ElementsAre(128, 4, 5));
+  EXPECT_THAT(launch.block, ElementsAre(32, 4, 5));
   EXPECT_EQ(launch.sharedBytes, 64u * 1024);
   EXPECT_EQ(launch.stream, stream->raw());
   EXPECT_THAT(launch.arguments,
@@ -206,6 +259,102 @@ TEST_F(CUDADevice, MachineCodeFirst) {
   Expected<Program> program = Program::load(*device, both);
   ASSERT_EQ(errorOf(program), "");
   EXPECT_EQ(errorOf(program->getFunction("other")), "");
+}
+
+TEST_F(CUDADevice, PTXWhereMachineCodeIsNotTaken) {
+  Expected<Device> device = open();
+  DeviceCode both = code;
+  both.cubin = "kernel other 0";
+  for (auto [result, why] :
+       {std::pair(200, "CUDA_ERROR_INVALID_IMAGE (device kernel image is "
+                       "invalid)"),
+        std::pair(209, "CUDA_ERROR_NO_BINARY_FOR_GPU (no kernel image is "
+                       "available for execution on the device)"),
+        std::pair(222, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION (the provided PTX "
+                       "was compiled with an unsupported toolchain.)")}) {
+    driver.ofMachineCode = result;
+    both.ptx = "// .version 8.0";
+    Expected<Program> program = Program::load(*device, both);
+    ASSERT_EQ(errorOf(program), "");
+    EXPECT_EQ(program->remark(),
+              "is compiled by the driver, which does not take the machine code "
+              "of ptxas: cannot load kernels for sm_90a on Mock GPU: " +
+                  std::string(why));
+    // If there is none, that is the error.
+    both.ptx = "";
+    EXPECT_EQ(errorOf(Program::load(*device, both)),
+              "cannot load kernels for sm_90a on Mock GPU: " +
+                  std::string(why));
+  }
+  // Another error is not about the code.
+  both.ptx = code.ptx;
+  driver.ofMachineCode = 2;
+  EXPECT_EQ(errorOf(Program::load(*device, both)),
+            "cannot load kernels for sm_90a on Mock GPU: "
+            "CUDA_ERROR_OUT_OF_MEMORY (out of memory)");
+}
+
+TEST_F(CUDADevice, DriversThatAreTooOld) {
+  struct {
+    const char *ptx;
+    int tooOld, enough;
+    const char *expected, *got;
+  } cases[] = {{"8.0", 11080, 12000, "12.0", "11.8"},
+               {"8.5", 12040, 12050, "12.5", "12.4"},
+               {"8.6", 12060, 12070, "12.7", "12.6"},
+               {"8.8", 12080, 12090, "12.9", "12.8"},
+               {"9.0", 12090, 13000, "13.0", "12.9"},
+               {"9.1", 13000, 13010, "13.1", "13.0"}};
+  for (const auto &each : cases) {
+    DeviceCode ptx = {.architecture = "sm_80",
+                      .ptx = "//\n.version " + std::string(each.ptx) + "\n"};
+    driver.version = each.tooOld;
+    Expected<Device> device = open();
+    EXPECT_EQ(errorOf(Program::load(*device, ptx)),
+              "cannot load kernels for sm_80 on Mock GPU: expected a driver of "
+              "CUDA " +
+                  std::string(each.expected) + " or later, got one of CUDA " +
+                  each.got);
+    driver.version = each.enough;
+    device = open();
+    EXPECT_EQ(errorOf(Program::load(*device, ptx)), "");
+  }
+}
+
+TEST_F(CUDADevice, BeyondTheArchitecture) {
+  Expected<Device> device = open();
+  Expected<Stream> stream = device->createStream();
+  Expected<Program> program =
+      Program::load(*device, {.architecture = "sm_90a",
+                              .ptx = "kernel f 0 registers 168 shared 1024\n"});
+  auto launch = [&](const LaunchSize &size, unsigned sharedBytes = 0) {
+    Expected<Function> function = program->getFunction("f", sharedBytes);
+    return function ? errorOf(function->launch(size, {}, *stream))
+                    : function.error().message;
+  };
+  constexpr const char *invalid =
+      "cannot launch kernel 'f': CUDA_ERROR_INVALID_VALUE (invalid argument)";
+  EXPECT_EQ(launch({.grid = {0x7fffffff, 65535, 65535}, .block = {384, 1, 1}}),
+            "");
+  EXPECT_EQ(launch({.grid = {0x80000000, 1, 1}}), invalid);
+  EXPECT_EQ(launch({.grid = {1, 65536, 1}}), invalid);
+  EXPECT_EQ(launch({.grid = {1, 1, 65536}}), invalid);
+  EXPECT_EQ(launch({.block = {1, 1, 65}}), invalid);
+  EXPECT_EQ(launch({.block = {1025, 1, 1}}), invalid);
+  // 48 KiB that nobody has to ask for are of static and dynamic ones together.
+  EXPECT_EQ(launch({}, 47 << 10), "");
+  EXPECT_EQ(launch({}, 48 << 10), invalid);
+  EXPECT_EQ(launch({.block = {385, 1, 1}}),
+            "cannot launch kernel 'f': CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES (too "
+            "many resources requested for launch)");
+  EXPECT_EQ(launch({}, 226 << 10), "");
+  EXPECT_THAT(launch({}, 227 << 10), StartsWith("kernel 'f' cannot have"));
+  driver.major = 8;
+  EXPECT_EQ(launch({}, 162 << 10), "");
+  EXPECT_THAT(launch({}, 163 << 10), StartsWith("kernel 'f' cannot have"));
+  driver.minor = 6;
+  EXPECT_EQ(launch({}, 98 << 10), "");
+  EXPECT_THAT(launch({}, 99 << 10), StartsWith("kernel 'f' cannot have"));
 }
 
 TEST_F(CUDADevice, WrongLaunches) {
@@ -284,7 +433,7 @@ Status runEverything() {
 /// What has nobody to report an error to; the context is for the others of it.
 constexpr const char *givesBack =
     "cu(Ctx(Push|Pop)Current|DevicePrimaryCtxRelease|StreamDestroy|"
-    "EventDestroy|MemFree|ModuleUnload)(_v2)?";
+    "EventDestroy|Mem(Free|PoolDestroy)|ModuleUnload)(_v2)?";
 
 TEST_F(CUDADevice, EveryCallFails) {
   driver.fail(0, 0);

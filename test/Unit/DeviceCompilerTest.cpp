@@ -241,10 +241,34 @@ TEST(DeviceCompiler, MachineCode) {
 TEST(DeviceCompiler, PtxasFails) {
   FakePtxas ptxas("1", "echo 'ptxas fatal : no room' >&2; exit 7");
   Kernels kernels = Kernels::parseExample();
+  TemporaryFolder folder;
+  Expected<DeviceCompiler> compiler =
+      DeviceCompiler::create({.architecture = "sm_80",
+                              .ptxas = *Ptxas::open(ptxas.path()),
+                              .cacheDirectory = folder.path()});
+  // Nor is it kept that it failed.
+  for (std::size_t calls : {1u, 2u}) {
+    Expected<DeviceCode> code = compiler->compile(*kernels);
+    ASSERT_EQ(errorOf(code), "");
+    EXPECT_EQ(code->cubin, "");
+    EXPECT_THAT(code->ptx, HasSubstr(".target sm_80"));
+    EXPECT_EQ(code->remark,
+              "is compiled by the driver, because ptxas failed: " +
+                  ptxas.path() + ": exit status 7\nptxas fatal : no room");
+    EXPECT_EQ(ptxas.calls(), calls);
+  }
+}
+
+TEST(DeviceCompiler, SlowCodeIsAFailure) {
+  FakePtxas ptxas("1", std::string(FakePtxas::assembles) +
+                           "\necho 'ptxas info : (C7510) Potential Performance "
+                           "Loss: wgmma.mma_async are serialized'");
+  Kernels kernels = Kernels::parseExample();
   Expected<DeviceCompiler> compiler = DeviceCompiler::create(
-      {.architecture = "sm_80", .ptxas = *Ptxas::open(ptxas.path())});
+      {.architecture = "sm_90a", .ptxas = *Ptxas::open(ptxas.path())});
   EXPECT_EQ(errorOf(compiler->compile(*kernels)),
-            ptxas.path() + ": exit status 7\nptxas fatal : no room");
+            ptxas.path() + ": ptxas info : (C7510) Potential Performance Loss: "
+                           "wgmma.mma_async are serialized");
 }
 
 //===----------------------------------------------------------------------===//

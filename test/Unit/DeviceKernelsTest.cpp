@@ -54,7 +54,7 @@ protected:
 /// Launches a kernel with arguments 7 and 8.
 void launch(const char *module, const char *kernel, std::int64_t grid,
             std::int64_t sharedBytes) {
-  const std::int64_t sizes[] = {grid, 2, 3, 128, 4, 5, sharedBytes};
+  const std::int64_t sizes[] = {grid, 2, 3, 32, 4, 5, sharedBytes};
   std::uint64_t first = 7, second = 8;
   void *arguments[] = {&first, &second};
   attn_gpu_launch(module, kernel, sizes, arguments);
@@ -69,7 +69,7 @@ TEST_F(DeviceKernels, Launches) {
             "");
   ASSERT_EQ(driver.launches.size(), 2u);
   EXPECT_THAT(driver.launches[0].grid, ElementsAre(9, 2, 3));
-  EXPECT_THAT(driver.launches[0].block, ElementsAre(128, 4, 5));
+  EXPECT_THAT(driver.launches[0].block, ElementsAre(32, 4, 5));
   EXPECT_EQ(driver.launches[0].sharedBytes, 60000u);
   EXPECT_THAT(driver.launches[0].arguments, ElementsAre(7, 8));
   EXPECT_THAT(driver.launches[1].arguments, ElementsAre(7));

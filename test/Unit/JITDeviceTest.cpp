@@ -214,6 +214,84 @@ TEST_F(JITDevice, ManyBatchEntries) {
   EXPECT_THAT(driver.launches[1].arguments, testing::Contains(65535u));
 }
 
+/// The driver that reads it refuses what is beyond the architecture.
+TEST_F(JITDevice, MachineCode) {
+  setenv("PATH", oldPath.c_str(), 1);
+  Expected<Kernel> kernel = compile(createEngine());
+  ASSERT_EQ(errorOf(kernel), "");
+  EXPECT_EQ(errorOf(HostOperands().run(*kernel)), "");
+  bool isMachineCode = false;
+  for (const auto &[module, kernels] : driver.modules)
+    for (const auto &[name, each] : kernels) {
+      isMachineCode |= each.registers > 0;
+      EXPECT_FALSE(each.parameters.empty()) << name;
+    }
+  if (!isMachineCode)
+    GTEST_SKIP() << "there is no ptxas: PTX was loaded";
+}
+
+TEST_F(JITDevice, PTXWithoutMachineCode) {
+  struct {
+    const char *script;
+    int ofMachineCode;
+    const char *remark;
+  } cases[] = {
+      {FakePtxas::assembles, 209,
+       "<string>: remark: is compiled by the driver, which does not take the "
+       "machine code of ptxas: cannot load kernels for sm_90a on Mock GPU: "
+       "CUDA_ERROR_NO_BINARY_FOR_GPU (no kernel image is available for "
+       "execution on the device)"},
+      {"echo 'fatal : sm_90a is not defined' >&2; exit 255", 0,
+       "<string>: remark: is compiled by the driver, because ptxas failed: "}};
+  for (const auto &each : cases) {
+    FakePtxas other("1", each.script);
+    std::string folder = std::filesystem::path(other.path()).parent_path();
+    setenv("PATH", (folder + ":" + oldPath).c_str(), 1);
+    driver.ofMachineCode = each.ofMachineCode;
+    TemporaryFolder cache;
+    for (Source source : {Source::compiler, Source::diskCache}) {
+      Expected<Kernel> kernel =
+          compile(createEngine({.cacheDirectory = cache.path()}));
+      ASSERT_EQ(errorOf(kernel), "");
+      EXPECT_EQ(kernel->stats().source, source);
+      ASSERT_FALSE(kernel->remarks().empty());
+      EXPECT_THAT(formatDiagnostic(kernel->remarks().back()),
+                  StartsWith(each.remark));
+      EXPECT_EQ(errorOf(HostOperands().run(*kernel)), "");
+    }
+  }
+}
+
+/// Half as many multiprocessors are told apart, and have half as many parts.
+TEST_F(JITDevice, PartsOfKeys) {
+  std::string text = attentionText("f16");
+  for (std::string::size_type at; (at = text.find("4x?x16")) != text.npos;)
+    text.replace(at, 6, "4x1x16");
+  text.replace(text.find("%batch, %length"), 15, "%batch");
+  auto countWorkgroups = [&] {
+    driver.launches.clear();
+    Expected<Kernel> kernel = createEngine().compile(text, {.pipeline = "gpu"});
+    EXPECT_EQ(errorOf(kernel), "");
+    std::vector<f16> query(4 * 16), key(2 * 65536 * 16), value(key),
+        output(query);
+    const std::int64_t few[] = {1, 4, 1, 16}, many[] = {1, 2, 65536, 16};
+    EXPECT_EQ(errorOf(kernel->run({TensorView(query.data(), few),
+                                   TensorView(key.data(), many),
+                                   TensorView(value.data(), many), 30.0},
+                                  {TensorView(output.data(), few)})),
+              "");
+    std::size_t most = 0;
+    for (const MockLaunch &launch : driver.launches)
+      most = std::max<std::size_t>(most, std::size_t(launch.grid[0]) *
+                                             launch.grid[1] * launch.grid[2]);
+    return most;
+  };
+  driver.multiprocessors = 100;
+  EXPECT_EQ(countWorkgroups(), 400u);
+  driver.multiprocessors = 50;
+  EXPECT_EQ(countWorkgroups(), 200u);
+}
+
 TEST_F(JITDevice, LaunchesThatAreRefused) {
   Expected<Kernel> kernel = compile(createEngine());
   ASSERT_EQ(errorOf(kernel), "");
@@ -334,8 +412,8 @@ TEST_F(JITDevice, EveryCallFails) {
   ASSERT_GT(calls, 30u);
   // What has nobody to report an error to.
   constexpr const char *givesBack =
-      "cu(Ctx(Push|Pop)Current|DevicePrimaryCtxRelease|StreamDestroy|MemFree|"
-      "ModuleUnload)(_v2)?";
+      "cu(Ctx(Push|Pop)Current|DevicePrimaryCtxRelease|StreamDestroy|"
+      "Mem(Free|PoolDestroy)|ModuleUnload)(_v2)?";
   for (bool forever : {false, true})
     for (std::size_t call = 1; call <= calls; ++call) {
       SCOPED_TRACE("call " + std::to_string(call));

@@ -7,11 +7,16 @@
 
 #include "test/Unit/MockCUDADriver.h"
 
+#include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <elf.h>
 #include <memory>
+#include <optional>
 #include <sstream>
 
 using attn::test::MockDriver;
+using attn::test::MockKernel;
 using attn::test::MockKernels;
 
 MockDriver &MockDriver::get() {
@@ -33,7 +38,10 @@ enum : int {
   invalidPTX = 218,
   invalidContext = 201,
   invalidHandle = 400,
+  unsupportedPTX = 222,
   notFound = 500,
+  notReady = 600,
+  outOfResources = 701,
 };
 
 /// One call of the driver: counted, with the state locked.
@@ -93,25 +101,174 @@ void *makeHandle() {
 
 int primaryContext; // Its address is the handle.
 
+//===----------------------------------------------------------------------===//
+// What an architecture has
+//===----------------------------------------------------------------------===//
+
+/// Workgroup memory, in bytes: table "Technical Specifications per Compute
+/// Capability" of the CUDA C++ Programming Guide.
+struct SharedMemory {
+  std::size_t ofMultiprocessor, ofBlock;
+};
+
+SharedMemory findSharedMemory(const MockDriver &driver) {
+  constexpr std::size_t unit = 1024;
+  switch (driver.major * 10 + driver.minor) {
+  case 80:
+  case 87:
+    return {164 * unit, 163 * unit};
+  case 90:
+  case 100:
+  case 103:
+    return {228 * unit, 227 * unit};
+  default:
+    return {100 * unit, 99 * unit};
+  }
+}
+
+/// What a block may have without being asked, and the registers of one.
+constexpr std::size_t sharedBytesForAll = 48 * 1024, registersOfBlock = 65536;
+
+//===----------------------------------------------------------------------===//
+// PTX and machine code
+//===----------------------------------------------------------------------===//
+
+/// The number behind `what` in a line, if that is there.
+std::optional<unsigned long> readNumber(const std::string &line,
+                                        const std::string &what) {
+  std::size_t at = line.find(what);
+  if (at == std::string::npos)
+    return std::nullopt;
+  return std::strtoul(line.c_str() + at + what.size(), nullptr, 10);
+}
+
 /// The kernels of PTX: ".visible .entry NAME(", and a line for each parameter,
-/// such as ".param .u64 .ptr .align 1 NAME_param_0,".
+/// such as ".param .u64 .ptr .align 1 NAME_param_0,". Buffers in workgroup
+/// memory are before them, such as ".shared .align 16 .b8 NAME[36864];", and
+/// count for the kernels that name them.
 MockKernels readPTX(const std::string &text) {
   MockKernels kernels;
-  std::vector<std::size_t> *parameters = nullptr;
+  std::map<std::string, std::size_t> buffers;
+  MockKernel *kernel = nullptr;
+  bool isInParameters = false;
+  std::set<std::string> used;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     constexpr const char *entry = ".entry ";
     if (std::size_t at = line.find(entry); at != std::string::npos) {
       at += std::strlen(entry);
-      parameters = &kernels[line.substr(at, line.find('(') - at)];
+      kernel = &kernels[line.substr(at, line.find('(') - at)];
+      isInParameters = line.find(')') == std::string::npos;
+      used.clear();
       continue;
     }
+    if (line.find(".shared ") != std::string::npos &&
+        line.find(".extern") == std::string::npos &&
+        line.find('[') != std::string::npos &&
+        line.find(".b8 ") != std::string::npos) {
+      std::size_t name = line.find(".b8 ") + 4, size = line.find('[', name);
+      buffers[line.substr(name, size - name)] =
+          std::strtoul(line.c_str() + size + 1, nullptr, 10);
+      continue;
+    }
+    if (!kernel)
+      continue;
     std::istringstream words(line);
     std::string word, type;
-    if (parameters && words >> word >> type && word == ".param")
-      parameters->push_back(std::stoul(type.substr(2)) / 8);
+    if (isInParameters && words >> word >> type && word == ".param")
+      kernel->parameters.push_back(std::stoul(type.substr(2)) / 8);
     else if (line.find(')') != std::string::npos)
-      parameters = nullptr;
+      isInParameters = false;
+    if (std::optional<unsigned long> threads = readNumber(line, ".maxntid "))
+      kernel->threads = unsigned(*threads);
+    for (const auto &[name, size] : buffers)
+      if (line.find(name) != std::string::npos && used.insert(name).second)
+        kernel->sharedBytes += size;
+  }
+  return kernels;
+}
+
+/// The driver that PTX takes, of which a line is ".version 8.0"; 0 if it says
+/// nothing.
+int findVersionOfPTX(const std::string &text) {
+  std::optional<unsigned long> major = readNumber(text, ".version ");
+  if (!major || *major < 8)
+    return 0;
+  unsigned long minor =
+      *readNumber(text, ".version " + std::to_string(*major) + ".");
+  return int((*major + 4) * 1000 + (minor + (*major == 8 && minor > 5)) * 10);
+}
+
+/// Reads a T at an offset of the image, which ends behind it.
+template <typename T> T readAt(const char *image, std::size_t offset) {
+  T value;
+  std::memcpy(&value, image + offset, sizeof(T));
+  return value;
+}
+
+/// The kernels of machine code, an ELF file: ".nv.info" has the registers of
+/// each, ".nv.info.NAME" its parameters and most threads, and ".nv.shared.NAME"
+/// is as large as its workgroup memory (as cuobjdump -elf prints them).
+MockKernels readMachineCode(const char *image) {
+  constexpr std::uint8_t maxThreads = 0x05, parameter = 0x17, registers = 0x2f,
+                         sized = 4;
+  auto header = readAt<Elf64_Ehdr>(image, 0);
+  std::vector<Elf64_Shdr> sections;
+  for (std::size_t i = 0; i < header.e_shnum; ++i)
+    sections.push_back(
+        readAt<Elf64_Shdr>(image, header.e_shoff + i * sizeof(Elf64_Shdr)));
+  auto nameOf = [&](const Elf64_Shdr &section) {
+    return std::string(image + sections[header.e_shstrndx].sh_offset +
+                       section.sh_name);
+  };
+  auto nameOfSymbol = [&](std::uint32_t index) -> std::string {
+    for (const Elf64_Shdr &section : sections)
+      if (section.sh_type == SHT_SYMTAB)
+        return image + sections[section.sh_link].sh_offset +
+               readAt<Elf64_Sym>(image,
+                                 section.sh_offset + index * sizeof(Elf64_Sym))
+                   .st_name;
+    return "";
+  };
+  MockKernels kernels;
+  constexpr const char *code = ".text.", *info = ".nv.info",
+                       *shared = ".nv.shared.";
+  for (const Elf64_Shdr &section : sections)
+    if (nameOf(section).starts_with(code))
+      kernels[nameOf(section).substr(std::strlen(code))];
+  for (const Elf64_Shdr &section : sections) {
+    std::string name = nameOf(section);
+    if (name.starts_with(shared))
+      if (auto found = kernels.find(name.substr(std::strlen(shared)));
+          found != kernels.end())
+        found->second.sharedBytes = section.sh_size;
+    if (!name.starts_with(info))
+      continue;
+    auto found =
+        kernels.find(name.substr(std::min(name.size(), std::strlen(info) + 1)));
+    std::size_t at = section.sh_offset, end = at + section.sh_size;
+    while (at + 4 <= end) {
+      auto format = readAt<std::uint8_t>(image, at),
+           kind = readAt<std::uint8_t>(image, at + 1);
+      std::size_t size =
+          format == sized ? readAt<std::uint16_t>(image, at + 2) : 0;
+      at += 4;
+      if (kind == registers && found == kernels.end()) {
+        auto of = kernels.find(nameOfSymbol(readAt<std::uint32_t>(image, at)));
+        if (of != kernels.end())
+          of->second.registers = readAt<std::uint32_t>(image, at + 4);
+      } else if (kind == parameter && found != kernels.end()) {
+        auto &parameters = found->second.parameters;
+        std::size_t number = readAt<std::uint16_t>(image, at + 4);
+        parameters.resize(std::max(parameters.size(), number + 1));
+        parameters[number] = readAt<std::uint32_t>(image, at + 8) >> 18;
+      } else if (kind == maxThreads && found != kernels.end()) {
+        found->second.threads = readAt<std::uint32_t>(image, at) *
+                                readAt<std::uint32_t>(image, at + 4) *
+                                readAt<std::uint32_t>(image, at + 8);
+      }
+      at += size;
+    }
   }
   return kernels;
 }
@@ -143,11 +300,20 @@ extern "C" {
 
 ATTN_EXPORT int cuGetErrorName(int code, const char **name) {
   static const std::map<int, const char *> names = {
-      {1, "CUDA_ERROR_INVALID_VALUE"},  {2, "CUDA_ERROR_OUT_OF_MEMORY"},
-      {100, "CUDA_ERROR_NO_DEVICE"},    {201, "CUDA_ERROR_INVALID_CONTEXT"},
-      {218, "CUDA_ERROR_INVALID_PTX"},  {400, "CUDA_ERROR_INVALID_HANDLE"},
-      {500, "CUDA_ERROR_NOT_FOUND"},    {700, "CUDA_ERROR_ILLEGAL_ADDRESS"},
-      {719, "CUDA_ERROR_LAUNCH_FAILED"}};
+      {1, "CUDA_ERROR_INVALID_VALUE"},
+      {2, "CUDA_ERROR_OUT_OF_MEMORY"},
+      {100, "CUDA_ERROR_NO_DEVICE"},
+      {201, "CUDA_ERROR_INVALID_CONTEXT"},
+      {218, "CUDA_ERROR_INVALID_PTX"},
+      {400, "CUDA_ERROR_INVALID_HANDLE"},
+      {500, "CUDA_ERROR_NOT_FOUND"},
+      {700, "CUDA_ERROR_ILLEGAL_ADDRESS"},
+      {719, "CUDA_ERROR_LAUNCH_FAILED"},
+      {200, "CUDA_ERROR_INVALID_IMAGE"},
+      {209, "CUDA_ERROR_NO_BINARY_FOR_GPU"},
+      {222, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION"},
+      {600, "CUDA_ERROR_NOT_READY"},
+      {701, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"}};
   auto found = names.find(code);
   *name = found == names.end() ? nullptr : found->second;
   return *name ? success : invalidValue;
@@ -163,13 +329,23 @@ ATTN_EXPORT int cuGetErrorString(int code, const char **text) {
       {400, "invalid resource handle"},
       {500, "named symbol not found"},
       {700, "an illegal memory access was encountered"},
-      {719, "unspecified launch failure"}};
+      {719, "unspecified launch failure"},
+      {200, "device kernel image is invalid"},
+      {209, "no kernel image is available for execution on the device"},
+      {222, "the provided PTX was compiled with an unsupported toolchain."},
+      {600, "device not ready"},
+      {701, "too many resources requested for launch"}};
   auto found = texts.find(code);
   *text = found == texts.end() ? nullptr : found->second;
   return *text ? success : invalidValue;
 }
 
 ATTN_EXPORT int cuInit(unsigned) { return Call(__func__).code; }
+
+ATTN_EXPORT int cuDriverGetVersion(int *version) {
+  Call call(__func__);
+  return call.then([&] { *version = call.driver.version; });
+}
 
 ATTN_EXPORT int cuDeviceGetCount(int *count) {
   Call call(__func__);
@@ -190,10 +366,16 @@ ATTN_EXPORT int cuDeviceGetName(char *name, int size, int) {
 
 ATTN_EXPORT int cuDeviceGetAttribute(int *value, int attribute, int) {
   Call call(__func__);
-  return call.require(attribute == 75 || attribute == 76, invalidValue)
-      .then([&] {
-        *value = attribute == 75 ? call.driver.major : call.driver.minor;
-      });
+  const std::map<int, int> values = {
+      {16, call.driver.multiprocessors},
+      {75, call.driver.major},
+      {76, call.driver.minor},
+      {81, int(findSharedMemory(call.driver).ofMultiprocessor)},
+      {115, call.driver.hasPools}};
+  auto found = values.find(attribute);
+  return call.require(found != values.end(), invalidValue).then([&] {
+    *value = found->second;
+  });
 }
 
 ATTN_EXPORT int cuDevicePrimaryCtxRetain(void **context, int) {
@@ -236,7 +418,13 @@ ATTN_EXPORT int cuModuleLoadDataEx(void **module, const void *image,
   std::string text = static_cast<const char *>(image);
   MockKernels kernels;
   if (text.find(".version") != std::string::npos) {
+    call.require(findVersionOfPTX(text) <= call.driver.version, unsupportedPTX);
     kernels = readPTX(text);
+    text.clear();
+  } else if (call.driver.ofMachineCode != success) {
+    return call.require(false, call.driver.ofMachineCode).code;
+  } else if (text.starts_with(ELFMAG)) {
+    kernels = readMachineCode(static_cast<const char *>(image));
     text.clear();
   }
   std::istringstream lines(text);
@@ -245,7 +433,10 @@ ATTN_EXPORT int cuModuleLoadDataEx(void **module, const void *image,
     std::string word, name;
     std::size_t arguments;
     if (words >> word >> name >> arguments && word == "kernel") {
-      kernels[name].assign(arguments, sizeof(std::uint64_t));
+      MockKernel &kernel = kernels[name];
+      kernel.parameters.assign(arguments, sizeof(std::uint64_t));
+      kernel.registers = unsigned(readNumber(line, "registers ").value_or(0));
+      kernel.sharedBytes = readNumber(line, "shared ").value_or(0);
       continue;
     }
     // CU_JIT_ERROR_LOG_BUFFER and its size.
@@ -282,15 +473,14 @@ ATTN_EXPORT int cuModuleGetFunction(void **function, void *module,
 
 ATTN_EXPORT int cuFuncSetAttribute(void *function, int attribute, int value) {
   Call call(__func__);
-  using Kernel = MockKernels::value_type;
-  // Of sm_90.
+  const auto &[name, kernel] =
+      *static_cast<MockKernels::value_type *>(function);
   return call.requireContext()
-      .require(attribute == 8 && value >= 0 && value <= 227 * 1024,
+      .require(attribute == 8 && value >= 0 &&
+                   kernel.sharedBytes + std::size_t(value) <=
+                       findSharedMemory(call.driver).ofBlock,
                invalidValue)
-      .then([&] {
-        call.driver.sharedLimits[static_cast<Kernel *>(function)->first] =
-            value;
-      });
+      .then([&] { call.driver.sharedLimits[name] = value; });
 }
 
 ATTN_EXPORT int cuLaunchKernel(void *function, unsigned gridX, unsigned gridY,
@@ -298,16 +488,29 @@ ATTN_EXPORT int cuLaunchKernel(void *function, unsigned gridX, unsigned gridY,
                                unsigned blockZ, unsigned sharedBytes,
                                void *stream, void **arguments, void **extra) {
   Call call(__func__);
-  using Kernel = MockKernels::value_type;
-  call.requireContext().requireStream(stream).require(
-      gridX && gridY && gridZ && blockX && blockY && blockZ && !extra,
-      invalidValue);
+  const auto &[name, kernel] =
+      *static_cast<MockKernels::value_type *>(function);
+  std::uint64_t threads = std::uint64_t(blockX) * blockY * blockZ;
+  auto asked = call.driver.sharedLimits.find(name);
+  std::size_t mostShared = asked == call.driver.sharedLimits.end()
+                               ? sharedBytesForAll - kernel.sharedBytes
+                               : std::size_t(asked->second);
+  call.requireContext()
+      .requireStream(stream)
+      .require(gridX && gridY && gridZ && blockX && blockY && blockZ && !extra,
+               invalidValue)
+      .require(gridX < 1u << 31 && gridY < 1u << 16 && gridZ < 1u << 16 &&
+                   blockZ <= 64 && threads <= kernel.threads &&
+                   sharedBytes <= mostShared,
+               invalidValue)
+      // Registers are given to whole warps.
+      .require((threads + 31) / 32 * 32 * kernel.registers <= registersOfBlock,
+               outOfResources);
   return call.then([&] {
-    const Kernel &kernel = *static_cast<Kernel *>(function);
-    std::vector<std::uint64_t> values(kernel.second.size());
+    std::vector<std::uint64_t> values(kernel.parameters.size());
     for (std::size_t i = 0; i < values.size(); ++i)
-      std::memcpy(&values[i], arguments[i], kernel.second[i]);
-    call.driver.launches.push_back({kernel.first,
+      std::memcpy(&values[i], arguments[i], kernel.parameters[i]);
+    call.driver.launches.push_back({name,
                                     {gridX, gridY, gridZ},
                                     {blockX, blockY, blockZ},
                                     sharedBytes,
@@ -335,7 +538,7 @@ ATTN_EXPORT int cuStreamSynchronize(void *stream) {
   Call call(__func__);
   return call.requireContext()
       .require(call.driver.streams.count(stream), invalidHandle)
-      .code;
+      .then([&] { call.driver.pending.clear(); });
 }
 
 ATTN_EXPORT int cuStreamWaitEvent(void *stream, void *event, unsigned flags) {
@@ -366,14 +569,23 @@ ATTN_EXPORT int cuEventRecord(void *event, void *stream) {
       .require(call.driver.streams.count(stream) &&
                    call.driver.events.count(event),
                invalidHandle)
+      .then([&] { call.driver.pending.insert(event); });
+}
+
+ATTN_EXPORT int cuEventQuery(void *event) {
+  Call call(__func__);
+  return call.requireContext()
+      .require(call.driver.events.count(event), invalidHandle)
+      .require(!call.driver.pending.count(event), notReady)
       .code;
 }
 
+/// Waits for all that came before, too.
 ATTN_EXPORT int cuEventSynchronize(void *event) {
   Call call(__func__);
   return call.requireContext()
       .require(call.driver.events.count(event), invalidHandle)
-      .code;
+      .then([&] { call.driver.pending.clear(); });
 }
 
 ATTN_EXPORT int cuEventElapsedTime(float *milliseconds, void *start,
@@ -395,10 +607,52 @@ ATTN_EXPORT int cuMemFree_v2(std::uint64_t address) {
   return call.release(call.driver.buffers, address);
 }
 
-ATTN_EXPORT int cuMemAllocAsync(std::uint64_t *address, std::size_t bytes,
-                                void *stream) {
+/// The properties are those of CUmemPoolProps.
+ATTN_EXPORT int cuMemPoolCreate(void **pool, const void *properties) {
   Call call(__func__);
-  return allocate(call.requireStream(stream), address, bytes);
+  std::array<int, 4> fields; // The last one is the device.
+  std::memcpy(fields.data(), properties, sizeof(fields));
+  return call.requireContext()
+      .require(fields[0] == 1 && fields[1] == 0 && fields[2] == 1 &&
+                   fields[3] >= 0 && fields[3] < call.driver.devices,
+               invalidValue)
+      .then([&] {
+        *pool = makeHandle();
+        call.driver.pools[*pool] = 0;
+      });
+}
+
+ATTN_EXPORT int cuMemPoolSetAttribute(void *pool, int attribute, void *value) {
+  Call call(__func__);
+  return call.requireContext()
+      .require(call.driver.pools.count(pool) && attribute == 4, invalidValue)
+      .then([&] {
+        std::memcpy(&call.driver.pools[pool], value, sizeof(std::uint64_t));
+      });
+}
+
+ATTN_EXPORT int cuMemPoolDestroy(void *pool) {
+  Call call(__func__);
+  return call.release(call.driver.pools, pool);
+}
+
+ATTN_EXPORT int cuMemAllocFromPoolAsync(std::uint64_t *address,
+                                        std::size_t bytes, void *pool,
+                                        void *stream) {
+  Call call(__func__);
+  return allocate(call.requireStream(stream).require(
+                      call.driver.pools.count(pool), invalidHandle),
+                  address, bytes);
+}
+
+ATTN_EXPORT int cuMemsetD8Async(std::uint64_t address, unsigned char value,
+                                std::size_t count, void *stream) {
+  Call call(__func__);
+  std::byte *memory = find(call.driver, address, count);
+  return call.requireContext()
+      .requireStream(stream)
+      .require(memory, invalidValue)
+      .then([&] { std::memset(memory, value, count); });
 }
 
 ATTN_EXPORT int cuMemFreeAsync(std::uint64_t address, void *stream) {

@@ -8,11 +8,13 @@
 // A shared library with the functions of CUDA's driver that the runtime uses.
 // Memory is the host's, work is done when it is asked for, and kernels are only
 // written down. What the driver would refuse is refused with its codes, such as
-// a call without a current context.
+// a call without a current context, and threads, grids, workgroup memory and
+// registers beyond what an architecture has.
 //
-// The image of a module is PTX, of which the parameters of kernels are read, or
-// text: "kernel NAME ARGUMENTS" on each line, with arguments of 8 bytes. Any
-// other line does not compile.
+// The image of a module is PTX, or machine code that ptxas made of it, or text
+// in its place: "kernel NAME ARGUMENTS" on each line, with arguments of 8
+// bytes, and behind that "registers N" or "shared N". Any other line does not
+// compile.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,8 +44,16 @@ struct MockLaunch {
   std::vector<std::uint64_t> arguments;
 };
 
-/// The kernels of a module, with the bytes of each parameter.
-using MockKernels = std::map<std::string, std::vector<std::size_t>>;
+struct MockKernel {
+  std::vector<std::size_t> parameters; ///< Bytes of each.
+  /// Of a thread, where it is known, as it is in machine code alone.
+  unsigned registers = 0;
+  std::size_t sharedBytes = 0; ///< Of a block, without dynamic ones.
+  unsigned threads = 1024;     ///< The most of a block.
+};
+
+/// The kernels of a module.
+using MockKernels = std::map<std::string, MockKernel>;
 
 /// The driver's state, between tests too: start with reset().
 struct MockDriver {
@@ -55,6 +65,10 @@ struct MockDriver {
     largestBuffer = std::size_t(1) << 30;
     major = 9;
     minor = 0;
+    version = 13000;
+    multiprocessors = 132;
+    hasPools = true;
+    ofMachineCode = 0;
     calls = failAt = 0;
     failForever = false;
     failure = 0;
@@ -78,12 +92,16 @@ struct MockDriver {
 
   std::size_t countLive() const {
     return contexts + modules.size() + streams.size() + events.size() +
-           buffers.size();
+           pools.size() + buffers.size();
   }
 
   std::mutex mutex;
   // What there is.
   int devices = 1, major = 9, minor = 0;
+  int version = 13000; ///< Of CUDA.
+  int multiprocessors = 132;
+  bool hasPools = true;
+  int ofMachineCode = 0; ///< What is said of an image that is no PTX.
   std::size_t largestBuffer = std::size_t(1) << 30; ///< Bytes.
   // What goes wrong.
   std::size_t calls = 0, failAt = 0;
@@ -99,6 +117,8 @@ struct MockDriver {
   std::size_t contexts = 0; ///< How often the primary one is retained.
   std::map<const void *, MockKernels> modules;
   std::set<const void *> streams, events;
+  std::set<const void *> pending; ///< Events that were not waited for.
+  std::map<const void *, std::uint64_t> pools; ///< Bytes that each keeps.
   std::map<std::uint64_t, std::vector<std::byte>> buffers;
   /// The calling thread's current context; null if it has none.
   ATTN_EXPORT static const void *&current();

@@ -73,6 +73,10 @@ struct AttentionCase {
   /// Of values and outputs; headSize if absent.
   std::optional<Index> valueHeadSize = {};
 
+  /// Keys and values are views of memory in the order BSHD: batch, length,
+  /// heads, size.
+  bool isBSHD = false;
+
   Index valueSize() const { return valueHeadSize.value_or(headSize); }
   /// Pairs of a query row and a key that it sees, in one head.
   Index countVisiblePairs() const;

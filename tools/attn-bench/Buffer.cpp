@@ -68,3 +68,10 @@ TensorView Buffer::viewAt(std::int64_t position,
   return {memory.get() + position * sizeOf(elementType), elementType, viewSizes,
           /*readOnly=*/true};
 }
+
+TensorView Buffer::viewAt(std::int64_t position,
+                          const std::vector<std::int64_t> &viewSizes,
+                          const std::vector<std::int64_t> &strides) const {
+  return {memory.get() + position * sizeOf(elementType), elementType, viewSizes,
+          strides, /*readOnly=*/true};
+}

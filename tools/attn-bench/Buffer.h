@@ -40,6 +40,9 @@ public:
   /// A view of other sizes that begins at an element.
   TensorView viewAt(std::int64_t position,
                     const std::vector<std::int64_t> &viewSizes) const;
+  TensorView viewAt(std::int64_t position,
+                    const std::vector<std::int64_t> &viewSizes,
+                    const std::vector<std::int64_t> &strides) const;
 
 private:
   struct Free {

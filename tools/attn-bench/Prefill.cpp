@@ -101,6 +101,8 @@ const std::vector<AttentionCase> &bench::getPrefillCases() {
       {"P4s", 8, 8, 77, 64, causal(), dynamic},
       {"P5", 9, 3, 512, 64, causal()},
       {"P6", 16, 16, 1024, 80, causal()},
+      {"P1c-BSHD", 8, 8, 1024, 64, causal(), !dynamic, {}, true},
+      {"P2c-BSHD", 32, 8, 2048, 128, causal(), !dynamic, {}, true},
       // Latent attention with the keys and values of all heads.
       {"MLA", 128, 128, 512, 192, causal(), !dynamic, 128},
       {"V-alibi", 8, 8, 1024, 64, alibi(8)},
@@ -124,6 +126,11 @@ const AttentionCase &bench::getPrefillCase(const std::string &name) {
 static std::vector<Baseline> getBaselines(const AttentionCase &attention,
                                           ElementType type, unsigned threads) {
   std::vector<Baseline> baselines;
+  constexpr std::string_view reordered = "-BSHD";
+  if (std::string name = attention.name; name.ends_with(reordered)) {
+    name.resize(name.size() - reordered.size());
+    baselines.push_back({"vs_dense", getPrefillCase(name), type, threads});
+  }
   if (attention.name.starts_with("V-"))
     baselines.push_back({"vs_P1c", getPrefillCase("P1c"), type, threads});
   if (type != ElementType::f32)

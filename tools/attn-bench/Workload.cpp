@@ -35,7 +35,8 @@ Workload::Workload(AttentionCase attentionCase, ElementType type,
     input->fillNormal(random);
   // What is never written shows.
   output.fill([](Index) { return std::numeric_limits<double>::quiet_NaN(); });
-  arguments = {query.view(), key.view(), value.view()};
+  arguments = {query.view(), viewHeads(key, 0, attention.keyValueHeads),
+               viewHeads(value, 0, attention.keyValueHeads)};
   for (const Operand &operand : attention.variant.operands) {
     Buffer &buffer =
         operands.emplace_back(operand.type.value_or(type), operand.sizes);
@@ -87,6 +88,16 @@ Expected<double> Workload::run() const {
   return timeKernel(kernel, arguments, {&result, 1});
 }
 
+TensorView Workload::viewHeads(const Buffer &rows, Index first,
+                               Index count) const {
+  Index heads = attention.keyValueHeads, length = attention.length,
+        size = &rows == &key ? attention.headSize : attention.valueSize();
+  std::vector<Index> strides = {heads * length * size, length * size, size, 1};
+  if (attention.isBSHD)
+    strides = {heads * length * size, size, heads * size, 1};
+  return rows.viewAt(first * strides[1], {1, count, length, size}, strides);
+}
+
 Status Workload::checkAt(Index head, Index row) const {
   Index length = attention.length, size = attention.headSize,
         valueSize = attention.valueSize();
@@ -95,9 +106,8 @@ Status Workload::checkAt(Index head, Index row) const {
 
   reference::AttentionProblem problem;
   problem.query = query.viewAt((head * length + row) * size, {1, 1, 1, size});
-  problem.key = key.viewAt(keyHead * length * size, {1, 1, length, size});
-  problem.value =
-      value.viewAt(keyHead * length * valueSize, {1, 1, length, valueSize});
+  problem.key = viewHeads(key, keyHead, 1);
+  problem.value = viewHeads(value, keyHead, 1);
   problem.offsets = {row};
   problem.mask = [&](Index, Index, Index p, Index j) {
     return variant.visibility.sees(p, j);

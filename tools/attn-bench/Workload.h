@@ -36,6 +36,8 @@ private:
   Workload(AttentionCase attention, ElementType type, const Kernel &kernel);
   Status runAndCheck() const;
   Status tune(ElementType type, unsigned threads, const Options &options);
+  /// Keys or values of some heads, (1, count, S, D), as they are in memory.
+  TensorView viewHeads(const Buffer &rows, Index first, Index count) const;
   Status checkAt(Index head, Index row) const;
   Status check() const;
 

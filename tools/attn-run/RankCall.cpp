@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/attn-run/RankCall.h"
-#include "runtime/Support/StridedCopy.h"
 #include "tools/Weights.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -41,12 +40,11 @@ Expected<RankCall> RankCall::create(const Ranks &ranks,
     const Shard &shard = kernel.arguments[i];
     if (!array || shard.isWhole() || array->shape().size() != shard.axes.size())
       continue;
-    TensorView view = kernel.part(shard, array->view(), ranks.rank());
     Expected<NpyArray> part = NpyArray::allocate(
-        array->type(), {view.sizes().begin(), view.sizes().end()});
+        array->type(), kernel.partSizes(shard, array->view(), ranks.rank()));
     if (!part)
       return part.error();
-    support::copyElements(view, part->view());
+    kernel.copyPart(shard, array->view(), ranks.rank(), part->view());
     call.parts.push_back(std::move(*part));
   }
   std::size_t nextPart = 0;

@@ -10,6 +10,7 @@
 #include "lib/GPU/Passes.h"
 #include "lib/Plan/Plan.h"
 
+#include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -107,6 +108,31 @@ Value emitLaunches(IndexBuilder &b, Value &extent) {
   return first;
 }
 
+/// Whether how far a loop in an iteration goes depends on where that is in the
+/// last dimension, as keys do of tiles of queries under a causal mask. What is
+/// no tile there is a part of the keys, each of which is as long as the others.
+bool isUnevenInLast(scf::ForallOp loop) {
+  if (isConstantIntValue(loop.getMixedStep().back(), 1))
+    return false;
+  Value last = loop.getInductionVars().back();
+  BackwardSliceOptions options;
+  options.inclusive = true;
+  options.omitUsesFromAbove = false;
+  options.filter = [&](Operation *op) { return loop->isProperAncestor(op); };
+  return loop
+      .walk([&](scf::ForOp inner) {
+        SetVector<Operation *> slice;
+        if (inner.getUpperBound() == last ||
+            failed(getBackwardSlice(inner.getUpperBound(), &slice, options)))
+          return WalkResult::interrupt();
+        bool depends = llvm::any_of(slice, [&](Operation *op) {
+          return llvm::is_contained(op->getOperands(), last);
+        });
+        return depends ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 /// An iteration for a workgroup, which has its vectors.
 LogicalResult convertTiles(RewriterBase &rewriter, scf::ForallOp loop) {
   if (loop.getRank() > 3)
@@ -120,8 +146,14 @@ LogicalResult convertTiles(RewriterBase &rewriter, scf::ForallOp loop) {
   SmallVector<Value> firsts(grid.size());
   for (size_t dim = 1; dim < grid.size(); ++dim)
     firsts[dim] = emitLaunches(b, grid[dim]);
-  gpu::KernelDim3 ids = emitLaunch(b, grid, *threads).getBlockIds();
+  bool isUneven = isUnevenInLast(loop);
+  gpu::LaunchOp launch = emitLaunch(b, grid, *threads);
+  gpu::KernelDim3 ids = launch.getBlockIds();
   SmallVector<Value> numbers = {ids.x, ids.y, ids.z};
+  // Workgroups start in the order of their numbers. Those that have most to do
+  // must not be the last ones, for which all others wait.
+  if (isUneven)
+    numbers[0] = b.sub(b.sub(launch.getGridSize().x, 1), ids.x);
   numbers.truncate(grid.size());
   for (auto [number, first] : llvm::zip(numbers, firsts))
     if (first)

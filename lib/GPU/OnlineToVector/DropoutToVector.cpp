@@ -29,20 +29,21 @@ FailureOr<Value> attn::emitDropout(OpBuilder &builder, OnlineAttentionOp op,
   double rate = op.hasDropout() ? op.getDropoutRate()->convertToDouble() : 0.0;
   if (rate == 0)
     return weights;
-  MathBuilder b(op.getLoc(), builder);
+  IndexBuilder indices(op.getLoc(), builder);
   auto type = cast<VectorType>(weights.getType());
-  std::array<Value, 2> key = buildPhiloxKey(b, b.getLoc(), op.getDropoutSeed());
+  std::array<Value, 2> key = buildPhiloxKey(indices, op.getDropoutSeed());
   Region region;
   Block &block = region.emplaceBlock();
-  Value position = block.addArgument(b.getIndexType(), b.getLoc());
-  Value number = block.addArgument(b.getIndexType(), b.getLoc());
+  Value position = block.addArgument(indices.getIndexType(), indices.getLoc());
+  Value number = block.addArgument(indices.getIndexType(), indices.getLoc());
   {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(&block);
-    Value keep = buildIsKept(b, b.getLoc(), rate, key, number, position,
+    OpBuilder::InsertionGuard guard(indices);
+    indices.setInsertionPointToStart(&block);
+    Value keep = buildIsKept(indices, rate, key, number, position,
                              op.getDropoutLine(), op.getDropoutCall());
-    scf::YieldOp::create(b, keep);
+    scf::YieldOp::create(indices, keep);
   }
+  MathBuilder b(op.getLoc(), indices);
   PositionTile tile{op.getBatch(),    op.getHead(),       op.getPosition(),
                     op.getFirstKey(), type.getDimSize(0), type.getDimSize(1)};
   FailureOr<Value> keep =

@@ -42,11 +42,16 @@ struct RanksOptions {
   bool sharesCache = false;
 };
 
-/// How a tensor is split: for each dimension, the axis of the grid of ranks
-/// that splits it, or `whole`. Empty for a scalar.
+/// How a tensor is split.
 struct Shard {
   static constexpr std::int64_t whole = -1;
+  /// For each dimension, the axis of the grid of ranks that splits it, or
+  /// `whole`. Empty for a scalar.
   std::vector<std::int64_t> axes;
+  /// Of rows, dimension 2, the rank `r` of the `n` along their axis has two
+  /// pieces, one after the other: `r` and `2 n - 1 - r` of `2 n`. If their
+  /// number is odd, the first one has one more.
+  bool zigzag = false;
 
   bool isWhole() const {
     for (std::int64_t axis : axes)
@@ -69,10 +74,20 @@ struct RankKernel {
   /// The function of a rank, as text that `Engine::compile` takes.
   std::string text;
 
-  /// The part of `tensor` that `rank` has if ranks have parts of equal sizes,
-  /// or of sizes that differ by 1: a view into it.
-  ATTN_EXPORT TensorView part(const Shard &shard, const TensorView &tensor,
-                              int rank) const;
+  /// The pieces of `whole` that `rank` has, one after the other, if all have
+  /// pieces of equal sizes, or of sizes that differ by 1: views into it, one
+  /// of them unless the shard is in zig-zag order.
+  ATTN_EXPORT std::vector<TensorView>
+  pieces(const Shard &shard, const TensorView &whole, int rank) const;
+
+  /// Sizes of the part that these pieces make.
+  ATTN_EXPORT std::vector<std::int64_t>
+  partSizes(const Shard &shard, const TensorView &whole, int rank) const;
+
+  /// Copies them into `part`, of these sizes. Both have a last dimension that
+  /// is contiguous.
+  ATTN_EXPORT void copyPart(const Shard &shard, const TensorView &whole,
+                            int rank, const TensorView &part) const;
 
   /// Sizes of the results of the whole, for arguments of the whole.
   ATTN_EXPORT Expected<std::vector<std::vector<std::int64_t>>>
@@ -102,15 +117,18 @@ public:
 
   /// Compiles what this rank runs of a function whose query, key and value are
   /// annotated with `shard.shard` (docs/sharding.md), or, with `split`, are to
-  /// be split so: "batch", "heads", "sequence" (queries and keys) or "keys". An
-  /// error on all ranks if these differ in text, options, version of Attn or
-  /// processor.
+  /// be split so: "batch", "heads", "sequence" (rows of queries and keys),
+  /// "zigzag" (the same in zig-zag order) or "keys". With "sequence", they are
+  /// in zig-zag order too where the masks leave ranks with different work
+  /// otherwise, as a causal one does: `RankKernel::arguments` says which it is.
+  /// An error on all ranks if these differ in text, options, version of Attn
+  /// or processor.
   Expected<RankKernel> compile(const Engine &engine, std::string_view text,
                                const CompileOptions &options = {},
                                std::string_view split = {}) const;
 
   /// Puts a result together on rank 0, from the parts of all ranks, into
-  /// `whole`, of which they are the parts that `RankKernel::part` gives;
+  /// `whole`, of which they are what `RankKernel::pieces` gives;
   /// `whole` counts there alone.
   Status collect(const RankKernel &kernel, std::size_t result,
                  const TensorView &part, const TensorView &whole) const;

@@ -85,3 +85,35 @@ func.func @stream_ahead(%x: tensor<8x8xf32>, %i: index) {
   attn.prefetch %x[%i] to %i stream(0) : tensor<8x8xf32>
   return
 }
+
+// -----
+
+func.func @dense_rows_of_none() {
+  // expected-error @below {{'attn.dense_rows' op expected as many results as sources, at least 1, got 0 and 0}}
+  "attn.dense_rows"() {operandSegmentSizes = array<i32: 0, 0>} : () -> ()
+  return
+}
+
+// -----
+
+func.func @dense_rows_of_any_size(%x: tensor<8x?xf32>) {
+  // expected-error @below {{'attn.dense_rows' op source 0: expected rows of a static size, got 'tensor<8x?xf32>'}}
+  %0 = attn.dense_rows %x : tensor<8x?xf32> to tensor<8x?xf32>
+  return
+}
+
+// -----
+
+func.func @dense_rows_of_another_shape(%x: tensor<8x64xf32>) {
+  // expected-error @below {{'attn.dense_rows' op result 0: expected the shape and the elements of 'tensor<8x64xf32>', got 'tensor<8x64xbf16>'}}
+  %0 = attn.dense_rows %x : tensor<8x64xf32> to tensor<8x64xbf16>
+  return
+}
+
+// -----
+
+func.func @dense_rows_of_other_numbers(%x: tensor<8x64xf32>, %y: tensor<9x64xf32>) {
+  // expected-error @below {{'attn.dense_rows' op source 1: expected as many rows as of source 0, got 'tensor<9x64xf32>' and 'tensor<8x64xf32>'}}
+  %0:2 = attn.dense_rows %x, %y : tensor<8x64xf32>, tensor<9x64xf32> to tensor<8x64xf32>, tensor<9x64xf32>
+  return
+}

@@ -21,3 +21,12 @@ func.func @prefetch(%x: tensor<1x8x?x64xf32>, %y: memref<?x64xbf16>, %i: index, 
   attn.prefetch %y[%i] to %end stream(256) : memref<?x64xbf16>
   return
 }
+
+// CHECK-LABEL: func.func @dense_rows
+func.func @dense_rows(%k: tensor<1x8x?x64xf32>, %v: tensor<1x8x?x32xf32>, %m: memref<8x64xbf16, strided<[?, 1], offset: ?>>, %when: i1) {
+  // CHECK: attn.dense_rows %{{.*}}, %{{.*}} when(%{{.*}}) : tensor<1x8x?x64xf32>, tensor<1x8x?x32xf32> to tensor<1x8x?x64xf32>, tensor<1x8x?x32xf32>
+  %0:2 = attn.dense_rows %k, %v when(%when) : tensor<1x8x?x64xf32>, tensor<1x8x?x32xf32> to tensor<1x8x?x64xf32>, tensor<1x8x?x32xf32>
+  // CHECK: attn.dense_rows %{{.*}} : memref<8x64xbf16, strided<[?, 1], offset: ?>> to memref<8x64xbf16, strided<[?, 1], offset: ?>>
+  %1 = attn.dense_rows %m : memref<8x64xbf16, strided<[?, 1], offset: ?>> to memref<8x64xbf16, strided<[?, 1], offset: ?>>
+  return
+}

@@ -20,6 +20,16 @@ module attributes {attn.target = #attn.target<l2_bytes = -1>} {}
 
 // -----
 
+// expected-error @below {{gpu_multiprocessors: expected 1 to 65536, got 0}}
+module attributes {attn.target = #attn.target<gpu_multiprocessors = 0>} {}
+
+// -----
+
+// expected-error @below {{gpu_shared_bytes: expected 1024 to 1073741824, got 48}}
+module attributes {attn.target = #attn.target<gpu_shared_bytes = 48>} {}
+
+// -----
+
 // expected-error @below {{expected '#attn.target<...>' as 'attn.target', got 512}}
 module attributes {attn.target = 512 : i64} {}
 

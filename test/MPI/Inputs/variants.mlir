@@ -111,6 +111,26 @@ func.func @static(%query: !s, %key: !s, %value: !s) -> !s {
   return %r : !s
 }
 
+// The same with heads along another axis, and two pieces of rows of each rank.
+!z = tensor<1x2x64x16xf32>
+func.func @heads_and_pieces(%query: !z, %key: !z, %value: !z, %sink: tensor<2xf32>) -> !z {
+  %s = shard.sharding @grid split_axes = [[], [0], [1]] {attn.zigzag} : !shard.sharding
+  %query_s = shard.shard %query to %s annotate_for_users : !z
+  %key_s = shard.shard %key to %s annotate_for_users : !z
+  %value_s = shard.shard %value to %s annotate_for_users : !z
+  %o = tensor.empty() : !z
+  %r = attn.attention ins(%query_s, %key_s, %value_s : !z, !z, !z) outs(%o : !z)
+      sink(%sink : tensor<2xf32>) mask causal, (%b, %h, %p, %j) {
+        %reach = arith.constant 40 : index
+        %more = arith.muli %h, %reach : index
+        %sum = arith.addi %more, %reach : index
+        %distance = arith.subi %p, %j : index
+        %keep = arith.cmpi sle, %distance, %sum : index
+        attn.yield %keep : i1
+      }
+  return %r : !z
+}
+
 // Refused: what regions capture is whole.
 func.func @captured(%query: !q, %key: !k, %value: !k, %of_query: tensor<2x?xi32>) -> !q {
   %s = shard.sharding @pair split_axes = [[], [], [0]] : !shard.sharding

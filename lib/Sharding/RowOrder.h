@@ -1,0 +1,24 @@
+//===- RowOrder.h - In which order rows are split ---------------*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_SHARDING_ROWORDER_H
+#define ATTN_SHARDING_ROWORDER_H
+
+#include "dialect/AttnOps.h"
+
+namespace mlir::attn {
+
+/// Whether attentions whose rows so many ranks share should be split in
+/// zig-zag order: where, by what is known of their masks, the work of the ranks
+/// differs in the order of the rows, and two pieces for each rank balance it
+/// without more rows for any to receive. Not where a mask captures tables,
+/// which may hide other keys of each row. Changes nothing.
+bool isBalancedByZigzag(ArrayRef<AttentionOp> ops, int64_t ranks);
+
+} // namespace mlir::attn
+
+#endif // ATTN_SHARDING_ROWORDER_H
