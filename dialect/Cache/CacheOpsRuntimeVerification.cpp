@@ -257,9 +257,7 @@ void CacheAppendOp::generateRuntimeVerification(
   if (!isPaged())
     return;
 
-  PageUses uses(*pages);
-  uses.count(numSequences, loadEnd);
-  checks.loop(checks.index(0), numSequences, [&](Value n) {
+  auto forWrittenPages = [&](Value n, function_ref<void(Value)> body) {
     Value begin = arith::DivUIOp::create(
         builder, loc, checks.load(getLengths(), n), pages->divisor);
     // A sequence that nothing is appended to writes no page.
@@ -267,20 +265,58 @@ void CacheAppendOp::generateRuntimeVerification(
                                   loadCount(n), checks.index(0));
     Value end = arith::SelectOp::create(builder, loc, isEmpty, begin,
                                         pages->countPages(loadEnd(n)));
-    checks.loop(begin, end, [&](Value k) {
+    checks.loop(begin, end, body);
+  };
+  auto requireOwnPage = [&](Value isOwn, Value n, Value k, Value page) {
+    checks.require(isOwn,
+                   describeOperand(getTable(), "table") +
+                       ": a page to be written stands elsewhere "
+                       "in the used part of the table",
+                   "[{0}, {1}] is {2}", {n, k, page});
+  };
+  bool counts = !(*this)->hasAttr(kChecksOnlyReadAttr);
+  std::optional<PageUses> uses;
+  if (counts) {
+    uses.emplace(*pages);
+    uses->count(numSequences, loadEnd);
+  }
+  checks.loop(checks.index(0), numSequences, [&](Value n) {
+    forWrittenPages(n, [&](Value k) {
       Value page = pages->loadPage(n, k);
       pages->requirePage(n, k, page,
                          describeOperand(getTable(), "table") +
                              ": a page to be written is not one of the "
                              "cache's");
-      checks.require(uses.isUsedOnce(page),
-                     describeOperand(getTable(), "table") +
-                         ": a page to be written stands elsewhere "
-                         "in the used part of the table",
-                     "[{0}, {1}] is {2}", {n, k, page});
+      if (counts)
+        requireOwnPage(uses->isUsedOnce(page), n, k, page);
     });
   });
-  uses.free();
+  if (counts)
+    return uses->free();
+  // Each page that is used is compared with all that are written, which are
+  // fewer.
+  checks.loop(checks.index(0), numSequences, [&](Value m) {
+    checks.loop(checks.index(0), pages->countPages(loadEnd(m)),
+                [&](Value used) {
+                  Value page = pages->loadPage(m, used);
+                  checks.loop(checks.index(0), numSequences, [&](Value n) {
+                    forWrittenPages(n, [&](Value k) {
+                      auto compare = [&](arith::CmpIPredicate predicate,
+                                         Value lhs, Value rhs) {
+                        return createCompare(builder, loc, predicate, lhs, rhs);
+                      };
+                      Value isItself = arith::AndIOp::create(
+                          builder, loc, compare(arith::CmpIPredicate::eq, m, n),
+                          compare(arith::CmpIPredicate::eq, used, k));
+                      Value isOther = compare(arith::CmpIPredicate::ne, page,
+                                              pages->loadPage(n, k));
+                      requireOwnPage(
+                          arith::OrIOp::create(builder, loc, isItself, isOther),
+                          n, k, page);
+                    });
+                  });
+                });
+  });
 }
 
 void CacheReadOp::generateRuntimeVerification(

@@ -136,18 +136,21 @@ LogicalResult verifyLayout(OnlineAttentionOp op) {
 }
 
 /// Verifies key and value: of one float type, the query's, or a narrower one
-/// but in pairs; or of i8 with scales, in rows.
+/// but in pairs; or of i8 with scales, in rows and for matrix units.
 LogicalResult verifyFactors(OnlineAttentionOp op) {
   auto query = cast<RankedTensorType>(op.getQuery().getType());
   bool isInPairs = op.getLayout() == OnlineLayout::Pairs;
   Type type = isInPairs ? query.getElementType()
                         : getElementTypeOrSelf(op.getKey().getType());
   if (op.getKeyScales() || op.getValueScales()) {
-    if (op.getLayout() != OnlineLayout::Rows || !type.isInteger(8) ||
-        !op.getKeyScales() || !op.getValueScales())
+    bool takesIntegers = op.getLayout() == OnlineLayout::Rows ||
+                         op.getLayout() == OnlineLayout::Mma;
+    if (!takesIntegers || !type.isInteger(8) || !op.getKeyScales() ||
+        !op.getValueScales())
       return op.emitOpError()
              << "operands 'key_scales' and 'value_scales': expected both, with "
-                "layout<rows> and keys and values of i8, got layout<"
+                "layout<rows> or layout<mma> and keys and values of i8, got "
+                "layout<"
              << stringifyOnlineLayout(op.getLayout()) << "> and a key of "
              << type;
     Type f32 = Float32Type::get(op.getContext());

@@ -20,6 +20,7 @@ namespace mlir::attn {
 //
 // and between rounds, the words of the key grow.
 inline constexpr int kPhiloxRounds = 10;
+inline constexpr int kWordsOfCounter = 4;
 inline constexpr uint32_t kPhiloxMultipliers[2] = {0xD2511F53, 0xCD9E8D57};
 inline constexpr uint32_t kPhiloxGrowth[2] = {0x9E3779B9, 0xBB67AE85};
 

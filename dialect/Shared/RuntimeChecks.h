@@ -24,6 +24,10 @@ namespace mlir::attn {
 /// Writes the message of a check of an operation.
 using DescribeCheck = function_ref<std::string(Operation *, StringRef)>;
 
+/// Says of an operation, while its checks are generated, that they may write no
+/// memory, not of their own either: the threads of a GPU share their loops.
+inline constexpr StringLiteral kChecksOnlyReadAttr = "attn.checks_only_read";
+
 /// The name of the argument of a function that `value` is, perhaps cast; null
 /// if it has none.
 StringAttr getArgumentName(Value value);

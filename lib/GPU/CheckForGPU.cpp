@@ -27,8 +27,13 @@ static LogicalResult check(AttentionOp op) {
   if (op.getElementType().isF64())
     return op.emitOpError(
         "is lowered for a GPU in f32, f16 and bf16 only, got f64");
-  if (op.hasDropout())
-    return op.emitOpError("is not lowered for a GPU with dropout");
+  // Weights in f16 are multiplied by at most 2^15.
+  double kept =
+      op.hasDropout() ? 1 - op.getDropoutRate()->convertToDouble() : 1.0;
+  if (op.getElementType().isF16() && kept < 0x1p-15)
+    return op.emitOpError("is lowered for a GPU in f16 with dropout of a rate "
+                          "of at most 1 - 2^-15 only, got ")
+           << op.getDropoutRateAttr();
   bool hasSinkPerRow =
       op.getSink() &&
       cast<RankedTensorType>(op.getSink().getType()).getRank() == 2;
@@ -48,33 +53,44 @@ static LogicalResult check(MergeOp op) {
   return success();
 }
 
+static LogicalResult check(RopeOp op) {
+  if (op->getNumResults() == 0)
+    return op.emitOpError("is lowered for a GPU on tensors only, got memrefs");
+  if (op.getInputType().getElementType().isF64())
+    return op.emitOpError(
+        "is lowered for a GPU in f32, f16 and bf16 only, got f64");
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Caches
 //===----------------------------------------------------------------------===//
 
-/// The attention that reads keys and values where they lie; null with an error
-/// if `use` of a read is something else.
-static AttentionOp checkUse(CacheReadOp read, OpOperand &use) {
+/// Attention reads keys and values where they lie.
+static LogicalResult checkUse(CacheReadOp read, OpOperand &use) {
   auto op = dyn_cast<AttentionOp>(use.getOwner());
   if (!op || (use.get() != op.getKey() && use.get() != op.getValue())) {
     auto error =
         read.emitOpError("is lowered for a GPU as the key and the value of an "
                          "'attn.attention' only");
     error.attachNote(use.getOwner()->getLoc()) << "another use is here";
-    return {};
+    return error;
   }
-  if (op.getCumulativeKey()) {
-    op.emitOpError("is not lowered for a GPU with packed keys and values in a "
-                   "cache");
-    return {};
-  }
-  for (Value operand : {op.getKey(), op.getValue()})
-    if (!operand.getDefiningOp<CacheReadOp>()) {
-      op.emitOpError("is lowered for a GPU with keys and values that are both "
-                     "in caches, or neither");
-      return {};
-    }
-  return op;
+  if (op.getCumulativeKey())
+    return op.emitOpError("is not lowered for a GPU with packed keys and "
+                          "values in a cache");
+  auto key = op.getKey().getDefiningOp<CacheReadOp>(),
+       value = op.getValue().getDefiningOp<CacheReadOp>();
+  if (!key || !value)
+    return op.emitOpError("is lowered for a GPU with keys and values that are "
+                          "both in caches, or neither");
+  Type ofKeys = key.getCacheType().getElementType(),
+       ofValues = value.getCacheType().getElementType();
+  if (ofKeys != ofValues)
+    return op.emitOpError("is lowered for a GPU with caches of one element "
+                          "type only, got keys of ")
+           << ofKeys << " and values of " << ofValues;
+  return success();
 }
 
 /// Blocks of keys never leave a page, nor wrap around a ring.
@@ -95,19 +111,23 @@ static LogicalResult checkRows(CacheReadOp read) {
   return error << rows;
 }
 
+static LogicalResult check(CacheAppendOp op) {
+  if (op->getNumResults() == 0)
+    return op.emitOpError("is lowered for a GPU on tensors only, got memrefs");
+  if (op.getCacheType().getElementType().isF64() ||
+      getElementTypeOrSelf(op.getRows()).isF64())
+    return op.emitOpError(
+        "is lowered for a GPU in f32, f16, bf16 and i8 only, got f64");
+  if (op.getSequences())
+    return op.emitOpError("is not lowered for a GPU with packed rows");
+  return success();
+}
+
 static LogicalResult check(CacheReadOp read) {
   for (OpOperand &use : read->getUses()) {
     if (isa<tensor::DimOp>(use.getOwner()))
       continue;
-    AttentionOp op = checkUse(read, use);
-    if (!op)
-      return failure();
-    Type stored = getElementTypeOrSelf(read.getCache());
-    if (stored != op.getElementType())
-      return op.emitOpError("is lowered for a GPU with caches of the query's "
-                            "element type only, got a query of ")
-             << op.getElementType() << " with a cache of " << stored;
-    if (failed(checkRows(read)))
+    if (failed(checkUse(read, use)) || failed(checkRows(read)))
       return failure();
   }
   return success();
@@ -145,6 +165,10 @@ static LogicalResult checkOfDialect(Operation *op) {
     return check(merge);
   if (auto read = dyn_cast<CacheReadOp>(op))
     return check(read);
+  if (auto append = dyn_cast<CacheAppendOp>(op))
+    return check(append);
+  if (auto rope = dyn_cast<RopeOp>(op))
+    return check(rope);
   if (isa<ProjectionOp>(op)) // The first that a layer has become.
     return op->emitOpError("is not lowered for a GPU, and neither is an "
                            "'attn.multi_head_attention', which has some");

@@ -39,7 +39,8 @@ struct OwnDestinations : attn::impl::OwnDestinationsBase<OwnDestinations> {
     OpBuilder builder(&getContext());
     getOperation()->walk([&](DestinationStyleOpInterface op) {
       // What their destinations hold is not read.
-      if (!isa<AttentionOp, MergeOp>(op) || !op.hasPureTensorSemantics())
+      if (!isa<AttentionOp, MergeOp, RopeOp>(op) ||
+          !op.hasPureTensorSemantics())
         return;
       builder.setInsertionPoint(op);
       for (OpOperand &destination : op.getDpsInitsMutable()) {

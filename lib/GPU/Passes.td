@@ -15,22 +15,37 @@ def CheckForGPU : Pass<"attn-check-for-gpu"> {
   let description = [{
     What the pipeline for GPUs cannot lower is an error at the operation that was
     written, and says what of it that is, before passes make other operations of
-    it: attention with dropout or in f64, caches of another element type than the
-    query's, pages and rings whose size is no multiple of 8, other operations of
-    the dialect, and operations on tensors that do not go element by element.
-    Parallel loops are not looked into.
+    it: attention in f64, keys and values in caches of two element types, pages and
+    rings whose size is no multiple of 8, packed rows that are appended to a cache,
+    other operations of the dialect, and operations on tensors that do not go element
+    by element. Parallel loops are not looked into.
   }];
 }
 
 def OwnDestinations : Pass<"attn-own-destinations"> {
   let summary = "Give each attention a destination of its own";
   let description = [{
-    An `attn.attention` or `attn.merge` that writes into a `tensor.empty` that has
+    An `attn.attention`, `attn.merge` or `attn.rope` that writes into a `tensor.empty` that has
     other uses, into a constant or into an argument gets a `tensor.empty` of its
     own. Otherwise bufferization would allocate a buffer for the second one where
     it is written, which may be in a branch that nothing leaves but the result.
   }];
   let dependentDialects = ["::mlir::tensor::TensorDialect"];
+}
+
+def RowsToElements : Pass<"attn-rows-to-elements"> {
+  let summary = "Rotate rows and append them to caches element by element";
+  let description = [{
+    An `attn.rope` or `attn.cache_append` becomes an `scf.forall` over the elements
+    of its rows, each of which is a thread's on a GPU: one computes its element of the
+    output, or finds the place of its element in the cache and stores it there, if its
+    row is new. To a cache of i8, a loop over rows stores scales before, and each
+    thread goes through the elements of its row for it.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::tensor::TensorDialect"];
 }
 
 def ConvertMathToNVVM
@@ -261,15 +276,35 @@ def CopyToWorkgroup : Pass<"attn-copy-to-workgroup"> {
     of longer ones, or 48 KB have; else two if 96 KB have room for them. An iteration
     has one barrier. Other copies are waited for at once.
 
-    A copy is an `nvgpu.device_async_copy` of 16 bytes, with 0 for rows and ends of
-    rows that are not there, if a check at run time finds that each row begins at a multiple of 16
-    bytes, else a loop over elements.
+    Rows that become numbers of the first factor's type before they are multiplied,
+    as narrower floats and i8 with scales do, are converted when they are copied.
+
+    Other copies are of 16 bytes, with 0 for rows and ends of rows that are not there, if a
+    check at run time, before the loop, finds that each row begins at a multiple of 16
+    bytes, else a loop copies elements. Where all rows of a tile are there, a thread
+    starts its copies one behind another, as `nvvm.cp.async`, else in a loop, as
+    `nvgpu.device_async_copy`.
+
+    A loop with the attribute `attn.rare` copies nothing ahead: its tiles are copied
+    when they are read.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
+    "::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect",
     "::mlir::memref::MemRefDialect", "::mlir::nvgpu::NVGPUDialect",
     "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"
   ];
+}
+
+def BoundRegisters : Pass<"attn-bound-registers", "::mlir::ModuleOp"> {
+  let summary = "Say how many workgroups a multiprocessor is to have at once";
+  let description = [{
+    Kernels whose loops carry few values need few registers, and several workgroups
+    hide each other's waits: `nvvm.minctasm` of a kernel is how many have room for
+    their workgroup memory in that of sm_80, and for 168 registers of each thread.
+    Kernels that carry more may take all registers.
+  }];
+  let dependentDialects = ["::mlir::NVVM::NVVMDialect"];
 }
 
 def DistributeToLanes : Pass<"attn-distribute-to-lanes"> {
@@ -299,7 +334,8 @@ def DistributeToLanes : Pass<"attn-distribute-to-lanes"> {
     `vector.shape_cast` between `M` and `Mx1`, `vector.step`,
     `vector.multi_reduction` of columns or of all to i1, `vector.contract`,
     `vector.transfer_read`, `vector.transfer_write`, `vector.gather`, and loops and
-    branches of `scf` that carry vectors. Any other one with a vector is an error that names it. Rows
+    branches of `scf` that carry vectors. Any other one with a vector is an error that names it,
+    but vectors of one dimension of fewer than 16 elements, which are a thread's own. Rows
     in pairs aside, elements are read one by one, from memory with any strides.
 
     Threads share the iterations of an `scf.forall` of scalar code, between two

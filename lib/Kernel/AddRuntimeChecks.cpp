@@ -269,7 +269,7 @@ static void limitOperands(OpBuilder &builder, Operation *op) {
 
 /// Inserts `cf.assert` before every operation in `root` that is undefined for
 /// some values of its operands.
-static void addRuntimeChecks(Operation *root) {
+static void addRuntimeChecks(Operation *root, bool onlyRead) {
   hoistIntegers(root);
   // Collected first: the checks themselves are not to be checked.
   SmallVector<RuntimeVerifiableOpInterface> verifiable;
@@ -289,13 +289,17 @@ static void addRuntimeChecks(Operation *root) {
   for (RuntimeVerifiableOpInterface op : llvm::reverse(verifiable)) {
     OpBuilder builder(op);
     checkCacheReads(builder, op, describe);
+    if (onlyRead)
+      op->setAttr(kChecksOnlyReadAttr, builder.getUnitAttr());
     op.generateRuntimeVerification(builder, op.getLoc(), describe);
+    op->removeAttr(kChecksOnlyReadAttr);
     limitOperands(builder, op);
   }
 }
 
 namespace {
 struct AddRuntimeChecks : attn::impl::AddRuntimeChecksBase<AddRuntimeChecks> {
-  void runOnOperation() override { addRuntimeChecks(getOperation()); }
+  using AddRuntimeChecksBase::AddRuntimeChecksBase;
+  void runOnOperation() override { addRuntimeChecks(getOperation(), onlyRead); }
 };
 } // namespace

@@ -126,7 +126,12 @@ def AddRuntimeChecks : Pass<"attn-add-runtime-checks"> {
     `attn.cache_read` is checked to keep none that is absent: the range of keys
     that the mask may keep is compared with what is stored, and the mask evaluated
     where the one leaves the other.
+
+    With `only-read`, checks write no memory, as counts of what stands in a table:
+    what a GPU checks, its threads share.
   }];
+  let options = [Option<"onlyRead", "only-read", "bool", "false",
+                        "Have checks write no memory">];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::cf::ControlFlowDialect",
                            "::mlir::index::IndexDialect",

@@ -25,6 +25,7 @@
 #include "dialect/Plan/Target.h"
 #include "dialect/Shared/IndexBuilder.h"
 #include "dialect/Shared/KnownSizes.h"
+#include "dialect/Shared/Philox.h"
 #include "lib/Online/CachedRows.h"
 #include "lib/Online/KeptValues.h"
 #include "lib/Online/Passes.h"
@@ -73,6 +74,9 @@ emitRows(OpBuilder &builder, OnlineAttentionOp op, int64_t block) {
   int64_t unit = op.getLayout() == OnlineLayout::Pairs
                      ? OnlineAttentionOp::kKeysPerPack
                      : 1;
+  // Four keys have the random words of one counter, which lanes compute once.
+  if (op.getLayout() == OnlineLayout::Mma && op.hasDropout())
+    unit = kWordsOfCounter;
   if (hasGaps && canTrimBlocks(op) && llvm::isPowerOf2_64(uint64_t(block)))
     unit = std::max(unit, block);
   if (unit > 1)
@@ -270,20 +274,21 @@ void readFromCache(RewriterBase &rewriter, OnlineAttentionOp block,
     return CachedRows::take(b, all, count);
   };
   // Narrower floats are converted where they are multiplied, and so are
-  // integers in rows.
-  bool isInRows = block.getLayout() == OnlineLayout::Rows;
+  // integers in rows, and in the tiles of a GPU.
+  bool takesIntegers = block.getLayout() == OnlineLayout::Rows ||
+                       block.getLayout() == OnlineLayout::Mma;
   auto convert = [&](CachedRows::Rows rows, Value operand,
                      MutableOperandRange scales) {
     auto type = cast<RankedTensorType>(operand.getType());
-    if (rows.scales && isInRows)
+    if (rows.scales && takesIntegers)
       scales.assign(rows.scales);
-    if (!rows.scales || isInRows)
+    if (!rows.scales || takesIntegers)
       return rows.elements;
     Value to = b.empty({blockSize, type.getDimSize(1)}, type.getElementType());
     to = CachedRows::take(b, {to, {}}, count).elements;
     return emitElements(b, rows.elements, rows.scales, to);
   };
-  if (!isInRows && getTarget(block).getQuantizeQueries() &&
+  if (!takesIntegers && getTarget(block).getQuantizeQueries() &&
       cached.key.getElementType().isInteger(8))
     block.emitRemark("multiplies keys of i8 as numbers of f32: there are more "
                      "queries than a vector has lanes");

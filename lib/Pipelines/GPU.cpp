@@ -27,6 +27,7 @@ static void addWorkgroupStage(OpPassManager &pm) {
   pm.addPass(attn::createFillEmptyAttention());
   pm.addPass(attn::createCheckForGPU());
   pm.addPass(attn::createOwnDestinations());
+  pm.addPass(attn::createRowsToElements());
   pm.addPass(attn::createSpecializeQueries({/*workgroups=*/true}));
   pm.addPass(attn::createPlanKernels({/*workgroups=*/true}));
   pm.addPass(attn::createFoldGroups());
@@ -58,11 +59,12 @@ static void addLaneStage(OpPassManager &pm) {
   pm.addPass(createGpuLaunchSinkIndexComputationsPass());
   pm.addPass(attn::createConvertConstantsToKernels());
   pm.addPass(createGpuKernelOutliningPass());
+  pm.addPass(attn::createBoundRegisters());
   pm.addPass(createSymbolDCEPass()); // Constants that are in kernels alone.
 }
 
 void attn::buildGPUPipeline(OpPassManager &pm) {
-  addTensorStage(pm);
+  addTensorStage(pm, /*onGPU=*/true);
   addWorkgroupStage(pm);
   addLaneStage(pm);
   addNVVMStage(pm);

@@ -31,12 +31,12 @@
 
 using namespace mlir;
 
-void attn::addTensorStage(OpPassManager &pm) {
+void attn::addTensorStage(OpPassManager &pm, bool onGPU) {
   pm.addPass(attn::createResultsToDestinations());
   // Both leave operations that need checks: slices and divisions.
   pm.addPass(createConvertTensorToLinalgPass());
   pm.addPass(createLowerAffinePass());
-  pm.addPass(attn::createAddRuntimeChecks());
+  pm.addPass(attn::createAddRuntimeChecks({/*onlyRead=*/onGPU}));
 }
 
 void attn::addBufferStage(OpPassManager &pm) {

@@ -16,8 +16,8 @@ class OpPassManager;
 namespace mlir::attn {
 
 /// Results to buffers of the caller, operations on tensors to linalg, and the
-/// checks that belong before everything else.
-void addTensorStage(OpPassManager &pm);
+/// checks that belong before everything else, and that a GPU makes if `onGPU`.
+void addTensorStage(OpPassManager &pm, bool onGPU = false);
 
 /// Tensors to buffers.
 void addBufferStage(OpPassManager &pm);

@@ -302,10 +302,11 @@ static int64_t chooseKeysForMatrixUnits(int64_t size) {
 static int64_t chooseKeysOfBlock(OnlineLayout layout, Type type, Type stored,
                                  int64_t size, const CacheModel &model) {
   size = std::max<int64_t>(size, 1);
-  // Matrix units do not multiply f32.
-  bool isInRows = layout == OnlineLayout::Rows ||
-                  (layout == OnlineLayout::Mma && type.isF32());
-  if (isInRows) {
+  // Matrix units do not multiply f32. Whatever is stored, tiles are of it, and
+  // none leaves the unit that parts of keys are made of.
+  if (layout == OnlineLayout::Mma && type.isF32())
+    return std::min(model.getStreamedKeys(size * 4), kRowsOfWorkgroup);
+  if (layout == OnlineLayout::Rows) {
     int64_t bits = stored.getIntOrFloatBitWidth();
     // Integers wait for conversions in any case, and longer turns cost less.
     if (isa<IntegerType>(stored))

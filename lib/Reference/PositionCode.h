@@ -8,8 +8,8 @@
 #ifndef ATTN_REFERENCE_POSITIONCODE_H
 #define ATTN_REFERENCE_POSITIONCODE_H
 
-#include "lib/Reference/Philox.h"
 #include "lib/Reference/TensorCode.h"
+#include "lib/Regions/Philox.h"
 #include "lib/Regions/RegionEvaluation.h"
 
 namespace mlir::attn {

@@ -7,8 +7,8 @@
 
 #include "dialect/AttnOps.h"
 #include "lib/Reference/Lowerings.h"
-#include "lib/Reference/Philox.h"
 #include "lib/Reference/TensorCode.h"
+#include "lib/Regions/Philox.h"
 
 using namespace mlir;
 using namespace mlir::attn;

@@ -19,7 +19,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Sharding/BlockForm.h"
-#include "lib/Reference/Philox.h"
+#include "lib/Regions/Philox.h"
 
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 

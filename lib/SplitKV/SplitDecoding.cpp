@@ -30,6 +30,7 @@
 
 #include "dialect/AttnOps.h"
 #include "dialect/Shared/IndexBuilder.h"
+#include "lib/Kernel/ParallelElements.h"
 #include "lib/Online/OnlineTensors.h"
 #include "lib/Online/VisibleRange.h"
 #include "lib/Plan/Plan.h"
@@ -169,21 +170,11 @@ private:
   // Merge
   //===--------------------------------------------------------------------===//
 
-  /// A parallel loop over the elements of `init`, each of which `element` emits
-  /// of its indices.
+  /// The elements of `init`, each of which `element` emits of its indices.
   Value emitElements(Value init,
                      Value (DecodingSplitter::*element)(ArrayRef<Value>)) {
-    OpBuilder::InsertionGuard guard(b);
-    scf::ForallOp loop = b.enterForall(b.sizes(init), init);
-    SmallVector<Value> ivs(loop.getInductionVars());
-    Value value = (this->*element)(ivs);
-    SmallVector<OpFoldResult> at = getAsOpFoldResult(ivs),
-                              ones = b.ones(at.size());
-    Value all = loop.getRegionIterArgs().front();
-    SmallVector<Value> zeros(at.size(), b.index(0));
-    Value slice = b.store(value, b.slice(all, at, ones), zeros);
-    b.insertInParallel(loop, slice, all, at, ones);
-    return loop.getResult(0);
+    return attn::emitElements(
+        b, init, [&](ArrayRef<Value> ivs) { return (this->*element)(ivs); });
   }
 
   Value emitOutput(ArrayRef<Value> ivs) {

@@ -149,5 +149,7 @@ void attn::optimizeForGPU(llvm::Module &module, llvm::TargetMachine &target) {
   functions.addPass(llvm::EarlyCSEPass());
   addLoopPasses(functions);
   functions.addPass(llvm::InstCombinePass());
+  // What ends a rotated loop is mostly what its beginning asked, too.
+  functions.addPass(llvm::EarlyCSEPass());
   run(module, target, std::move(functions));
 }

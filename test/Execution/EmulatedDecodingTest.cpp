@@ -147,40 +147,88 @@ namespace {
 
 enum class Kind { contiguous, ring, paged };
 
-/// Attention of one query of each head on caches. Of a ring, to the tokens that
-/// it holds, by their distance.
-string writeCached(ElementType type, Index heads, Index group, Index rows,
-                   Index headSize, Kind kind) {
-  bool isPaged = kind == Kind::paged, isRing = kind == Kind::ring;
-  string h = std::to_string(heads), size = "x" + std::to_string(headSize) +
-                                           "x" + string(nameOf(type)) + ">";
-  string query = "tensor<?x" + std::to_string(heads * group) + "x1" + size,
-         key = "tensor<?x" + h + "x?" + size,
-         cache = "tensor<?x" + h + "x" +
-                 (isPaged || isRing ? std::to_string(rows) : "?") + size;
-  string text = "func.func @f(%q: " + query + ", %keys: " + cache +
-                ", %values: " + cache + ", %lengths: tensor<?xi32>, " +
-                (isPaged  ? "%table: tensor<?x?xi32>, "
-                 : isRing ? "%offsets: tensor<?xi32>, "
+/// Attention of one query of each head on caches.
+struct CachedText {
+  ElementType type, stored; ///< Of queries, and of caches.
+  Index heads = 1, group = 4;
+  Index rows; ///< Of a page, or a ring.
+  Index headSize = 32;
+  Kind kind;
+
+  bool isPaged() const { return kind == Kind::paged; }
+  bool isRing() const { return kind == Kind::ring; }
+  bool hasScales() const { return stored == ElementType::i8; }
+
+  /// Of a ring, to the tokens that it holds, by their distance.
+  string write() const {
+    string h = std::to_string(heads), size = "x" + std::to_string(headSize);
+    string ofType = size + "x" + string(nameOf(type)) + ">",
+           query = "tensor<?x" + std::to_string(heads * group) + "x1" + ofType,
+           key = "tensor<?x" + h + "x?" + ofType,
+           cache = "tensor<?x" + h + "x" +
+                   (isPaged() || isRing() ? std::to_string(rows) : "?"),
+           scales = cache + "xf32>";
+    cache += size + "x" + string(nameOf(stored)) + ">";
+    string text = "func.func @f(%q: " + query + ", %keys: " + cache +
+                  ", %values: " + cache + ", %lengths: tensor<?xi32>, " +
+                  (isPaged()  ? "%table: tensor<?x?xi32>, "
+                   : isRing() ? "%offsets: tensor<?xi32>, "
+                              : "") +
+                  "%n: index";
+    if (hasScales())
+      text += ", %keyss: " + scales + ", %valuess: " + scales;
+    text += ") -> " + query +
+            " {\n%c0 = arith.constant 0 : index\n"
+            "%batch = tensor.dim %q, %c0 : " +
+            query + "\n%init = tensor.empty(%batch) : " + query + "\n";
+    for (string name : {"key", "value"}) {
+      text += "%" + name + " = attn.cache_read ins(%" + name + "s";
+      text += hasScales() ? ", %" + name + "ss : " + cache + ", " + scales
+                          : " : " + cache;
+      text += string(") lengths(%lengths : tensor<?xi32>)") +
+              (isPaged()  ? " table(%table : tensor<?x?xi32>)"
+               : isRing() ? " ring"
                           : "") +
-                "%n: index) -> " + query +
-                " {\n%c0 = arith.constant 0 : index\n"
-                "%batch = tensor.dim %q, %c0 : " +
-                query + "\n%init = tensor.empty(%batch) : " + query + "\n";
-  for (string name : {"key", "value"})
-    text += "%" + name + " = attn.cache_read ins(%" + name + "s : " + cache +
-            ") lengths(%lengths : tensor<?xi32>)" +
-            (isPaged  ? " table(%table : tensor<?x?xi32>)"
-             : isRing ? " ring"
-                      : "") +
-            " size(%n) -> " + key + "\n";
-  return text + "%o = attn.attention ins(%q, %key, %value : " + query + ", " +
-         key + ", " + key + ") outs(%init : " + query + ") " +
-         (isRing ? "offset(%offsets : tensor<?xi32>) mask causal, "
-                   "sliding_window(" +
-                       std::to_string(rows - 1) + ", 0)"
-                 : string("mask key_padding(%lengths : tensor<?xi32>)")) +
-         "\nreturn %o : " + query + "\n}\n";
+              " size(%n) -> " + key + "\n";
+    }
+    return text + "%o = attn.attention ins(%q, %key, %value : " + query + ", " +
+           key + ", " + key + ") outs(%init : " + query + ") " +
+           (isRing() ? "offset(%offsets : tensor<?xi32>) mask causal, "
+                       "sliding_window(" +
+                           std::to_string(rows - 1) + ", 0)"
+                     : string("mask key_padding(%lengths : tensor<?xi32>)")) +
+           "\nreturn %o : " + query + "\n}\n";
+  }
+};
+
+/// A query's type and that of a cache for it.
+std::pair<ElementType, ElementType> pickTypes(Random &random) {
+  ElementType type = random.pick<ElementType>(
+      {ElementType::f16, ElementType::bf16, ElementType::f32});
+  std::vector<ElementType> stored = {type, ElementType::i8};
+  if (type == ElementType::f32)
+    stored.insert(stored.end(), {ElementType::f16, ElementType::bf16});
+  return {type, random.pick(stored)};
+}
+
+/// Sets the elements of a row of a cache, or its scale, so that rows are
+/// standard normal, or NaN if there is none.
+void setRow(TestTensor &cache, const Shape &at, bool isStored, Random &random) {
+  bool isScale = cache.shape().size() == 3,
+       isInteger = cache.type() == ElementType::i8;
+  auto number = [&] {
+    if (isInteger)
+      return double(random.between(-127, 127));
+    if (!isStored)
+      return quietNaN;
+    return isScale ? random.pick<double>({0.004, 0.015}) : random.normal();
+  };
+  if (isScale)
+    return cache.set(at, number());
+  Shape element = at;
+  element.push_back(0);
+  for (; element.back() < cache.size(3); ++element.back())
+    cache.set(element, number());
 }
 
 } // namespace
@@ -188,22 +236,28 @@ string writeCached(ElementType type, Index heads, Index group, Index rows,
 /// Sequences of different lengths. Rows that are not stored are NaN, and
 /// entries of the table after the used ones no pages.
 TEST(EmulatedDecoding, caches) {
-  forSeeds(6, [](Random &random) {
-    ElementType type =
-        random.pick<ElementType>({ElementType::f16, ElementType::bf16});
-    bool isPaged = random.chance(0.7);
-    Index heads = random.between(1, 2), group = random.pick<Index>({1, 4}),
-          pageSize = random.pick<Index>({8, 16, 32, 128, 24}),
-          headSize = random.pick<Index>({32, 40, 5});
+  forSeeds(9, [](Random &random) {
+    auto [type, stored] = pickTypes(random);
+    CachedText text{.type = type,
+                    .stored = stored,
+                    .heads = random.between(1, 2),
+                    .group = random.pick<Index>({1, 4}),
+                    .rows = random.pick<Index>({8, 16, 32, 128, 24}),
+                    .headSize = random.pick<Index>({32, 40, 5}),
+                    .kind =
+                        random.chance(0.7) ? Kind::paged : Kind::contiguous};
+    Index heads = text.heads, pageSize = text.rows, headSize = text.headSize;
     std::vector<Index> lengths = {0, random.between(1, 40),
                                   random.between(300, 700)};
     Index batch = Index(lengths.size()), n = lengths.back() + 3,
           ofSequence = (n + pageSize - 1) / pageSize,
-          entries = isPaged ? batch * ofSequence : batch,
-          rows = isPaged ? pageSize : n;
-    TestTensor query(type, {batch, heads * group, 1, headSize}),
-        keys(type, {entries, heads, rows, headSize}),
-        values(type, {entries, heads, rows, headSize}),
+          entries = text.isPaged() ? batch * ofSequence : batch,
+          rows = text.isPaged() ? pageSize : n;
+    TestTensor query(type, {batch, heads * text.group, 1, headSize}),
+        keys(stored, {entries, heads, rows, headSize}),
+        values(stored, {entries, heads, rows, headSize}),
+        keyScales(ElementType::f32, {entries, heads, rows}),
+        valueScales(ElementType::f32, {entries, heads, rows}),
         table(ElementType::i32, {batch, ofSequence});
     query.fill([&] { return random.normal(); });
     // A multiplication by a number that has no common factor shuffles.
@@ -214,64 +268,80 @@ TEST(EmulatedDecoding, caches) {
       bool isUsed = at[1] * pageSize < lengths[std::size_t(at[0])];
       return double(isUsed ? page(at[0], at[1]) : -1);
     });
-    for (TestTensor *cache : {&keys, &values}) {
-      cache->fill([&] { return quietNaN; });
+    for (TestTensor *cache : {&keys, &values, &keyScales, &valueScales}) {
+      if (cache->type() != ElementType::i8)
+        cache->fill([&] { return quietNaN; });
       for (Index b = 0; b < batch; ++b)
         for (Index j = 0; j < lengths[std::size_t(b)]; ++j)
           for (Index h = 0; h < heads; ++h)
-            for (Index d = 0; d < headSize; ++d)
-              cache->set({isPaged ? page(b, j / pageSize) : b, h,
-                          isPaged ? j % pageSize : j, d},
-                         random.normal());
+            setRow(*cache,
+                   {text.isPaged() ? page(b, j / pageSize) : b, h,
+                    text.isPaged() ? j % pageSize : j},
+                   /*isStored=*/true, random);
     }
-    TestTensor stored = i32Of(lengths);
-    std::vector<TestArgument> arguments = {query, keys, values, stored};
-    if (isPaged)
+    TestTensor number = i32Of(lengths);
+    std::vector<TestArgument> arguments = {query, keys, values, number};
+    if (text.isPaged())
       arguments.push_back(table);
     arguments.push_back(n);
-    string text = writeCached(type, heads, group, pageSize, headSize,
-                              isPaged ? Kind::paged : Kind::contiguous);
-    EXPECT_EQ(runEverywhere(text, arguments, false, {"gpu-emulator"}).error,
-              "");
+    if (text.hasScales())
+      arguments.insert(arguments.end(), {keyScales, valueScales});
+    EXPECT_EQ(
+        runEverywhere(text.write(), arguments, false, {"gpu-emulator"}).error,
+        "")
+        << text.write();
   });
 }
 
 /// Token j is in row j mod C, if there are not C later ones. A length of C ends
 /// with the last row, and a block may have both ends of longer ones.
 TEST(EmulatedDecoding, rings) {
-  forSeeds(3, [](Random &random) {
-    ElementType type = random.pick<ElementType>(
-        {ElementType::f16, ElementType::bf16, ElementType::f32});
-    Index heads = random.between(1, 2), group = random.pick<Index>({1, 4}),
-          capacity = random.pick<Index>({8, 24, 64, 320});
+  forSeeds(4, [](Random &random) {
+    auto [type, stored] = pickTypes(random);
+    CachedText text{.type = type,
+                    .stored = stored,
+                    .heads = random.between(1, 2),
+                    .group = random.pick<Index>({1, 4}),
+                    .rows = random.pick<Index>({8, 24, 64, 320}),
+                    .kind = Kind::ring};
+    Index capacity = text.rows, heads = text.heads;
     std::vector<Index> lengths = {random.between(1, capacity), capacity,
                                   random.between(capacity + 1, 3 * capacity)};
     Index batch = Index(lengths.size()), n = lengths.back() + 3;
-    TestTensor query(type, {batch, heads * group, 1, 32}),
-        keys(type, {batch, heads, capacity, 32}),
-        values(type, {batch, heads, capacity, 32}),
+    TestTensor query(type, {batch, heads * text.group, 1, 32}),
+        keys(stored, {batch, heads, capacity, 32}),
+        values(stored, {batch, heads, capacity, 32}),
+        keyScales(ElementType::f32, {batch, heads, capacity}),
+        valueScales(ElementType::f32, {batch, heads, capacity}),
         offsets(ElementType::i32, {batch});
     query.fill([&] { return random.normal(); });
-    for (TestTensor *cache : {&keys, &values})
-      cache->fill([&](const Shape &at) {
-        bool isStored = at[2] < lengths[std::size_t(at[0])];
-        return isStored ? random.normal() : quietNaN;
-      });
+    for (TestTensor *cache : {&keys, &values, &keyScales, &valueScales})
+      for (Index b = 0; b < batch; ++b)
+        for (Index h = 0; h < heads; ++h)
+          for (Index row = 0; row < capacity; ++row)
+            setRow(*cache, {b, h, row}, row < lengths[std::size_t(b)], random);
     offsets.fill([&](const Shape &at) {
       return double(lengths[std::size_t(at[0])] - 1);
     });
+    TestTensor number = i32Of(lengths);
+    std::vector<TestArgument> arguments = {query,  keys,    values,
+                                           number, offsets, n};
+    if (text.hasScales())
+      arguments.insert(arguments.end(), {keyScales, valueScales});
     EXPECT_EQ(
-        runEverywhere(writeCached(type, heads, group, capacity, 32, Kind::ring),
-                      {query, keys, values, i32Of(lengths), offsets, n}, false,
-                      {"gpu-emulator"})
-            .error,
-        "");
+        runEverywhere(text.write(), arguments, false, {"gpu-emulator"}).error,
+        "")
+        << text.write();
   });
 }
 
 /// What is wrong with lengths and tables ends the launch of the check.
 TEST(EmulatedDecoding, wrongLengths) {
-  string text = writeCached(ElementType::f16, 1, 4, 16, 32, Kind::paged);
+  string text = CachedText{.type = ElementType::f16,
+                           .stored = ElementType::f16,
+                           .rows = 16,
+                           .kind = Kind::paged}
+                    .write();
   TestTensor query = normal(ElementType::f16, {2, 4, 1, 32}),
              cache = normal(ElementType::f16, {4, 1, 16, 32}),
              table(ElementType::i32, {2, 2});

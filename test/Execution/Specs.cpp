@@ -81,7 +81,6 @@ static void chooseDecoding(KernelSpec &spec, Random &random) {
   spec.valueSize =
       random.chance(0.7) ? spec.keySize : random.pick<Index>({8, 16, 40, 96});
   spec.ragged = KernelSpec::Ragged::none;
-  spec.dropoutRate.reset();
   if (random.chance(0.6))
     spec.sink.reset();
 }
@@ -96,7 +95,6 @@ static void restrictToGPU(KernelSpec &spec, Random &random,
   spec.valueSize = random.chance(0.7)
                        ? spec.keySize
                        : random.pick<Index>({1, 16, 32, 48, 72, 96});
-  spec.dropoutRate.reset();
   if (spec.sink == ElementType::f64)
     spec.sink = ElementType::f32;
 }

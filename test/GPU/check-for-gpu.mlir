@@ -33,9 +33,11 @@ func.func @lowered(%q: !rows, %c: !cache, %t: tensor<1x2xi32>, %l: tensor<1xi32>
 !rows = tensor<1x2x20x16xf16>
 func.func @dropout(%q: !rows, %seed: i64, %call: i32) -> !rows {
   %init = tensor.empty() : !rows
-  // expected-error @+1 {{'attn.attention' op is not lowered for a GPU with dropout}}
-  %r = attn.attention ins(%q, %q, %q : !rows, !rows, !rows) outs(%init : !rows)
+  %a = attn.attention ins(%q, %q, %q : !rows, !rows, !rows) outs(%init : !rows)
       dropout(0.5, %seed, %call)
+  // expected-error @+1 {{'attn.attention' op is lowered for a GPU in f16 with dropout of a rate of at most 1 - 2^-15 only, got 9.999900e-01 : f64}}
+  %r = attn.attention ins(%a, %q, %q : !rows, !rows, !rows) outs(%init : !rows)
+      dropout(0.99999, %seed, %call)
   return %r : !rows
 }
 
@@ -61,14 +63,17 @@ func.func @merge(%q: !rows, %l: tensor<1x2x20xf64>) -> !rows {
 
 // -----
 
-!rows = tensor<1x2x1x16xf32>
-!cache = tensor<1x2x64x16xf16>
-!keys = tensor<1x2x64x16xf32>
-func.func @types(%q: !rows, %c: !cache, %l: tensor<1xi32>) -> !rows {
+!rows = tensor<1x2x1x16xf16>
+!integers = tensor<1x2x64x16xi8>
+!scales = tensor<1x2x64xf32>
+!keys = tensor<1x2x64x16xf16>
+func.func @types(%q: !rows, %c: !integers, %s: !scales, %d: !keys, %l: tensor<1xi32>) -> !rows {
   %init = tensor.empty() : !rows
-  %k = attn.cache_read ins(%c : !cache) lengths(%l : tensor<1xi32>) -> !keys
-  // expected-error @+1 {{'attn.attention' op is lowered for a GPU with caches of the query's element type only, got a query of 'f32' with a cache of 'f16'}}
-  %r = attn.attention ins(%q, %k, %k : !rows, !keys, !keys) outs(%init : !rows)
+  %k = attn.cache_read ins(%c, %s : !integers, !scales) lengths(%l : tensor<1xi32>) -> !keys
+  %v = attn.cache_read ins(%d : !keys) lengths(%l : tensor<1xi32>) -> !keys
+  %a = attn.attention ins(%q, %k, %k : !rows, !keys, !keys) outs(%init : !rows)
+  // expected-error @+1 {{'attn.attention' op is lowered for a GPU with caches of one element type only, got keys of 'i8' and values of 'f16'}}
+  %r = attn.attention ins(%a, %k, %v : !rows, !keys, !keys) outs(%init : !rows)
   return %r : !rows
 }
 
@@ -141,6 +146,38 @@ func.func @norm(%q: !rows) -> !rows {
   // expected-error @+1 {{'attn.head_norm' op is not lowered for a GPU}}
   %r = attn.head_norm ins(%q : !rows) outs(%init : !rows)
   return %r : !rows
+}
+
+// -----
+
+!rows = tensor<1x2x20x16xf64>
+!table = tensor<64x8xf64>
+func.func @rope(%q: !rows, %t: !table) -> !rows {
+  %init = tensor.empty() : !rows
+  // expected-error @+1 {{'attn.rope' op is lowered for a GPU in f32, f16 and bf16 only, got f64}}
+  %r = attn.rope half_split ins(%q, %t, %t : !rows, !table, !table) outs(%init : !rows)
+  return %r : !rows
+}
+
+// -----
+
+!cache = tensor<4x2x64x16xf32>
+func.func @append(%r: tensor<1x2x9x16xf32>, %c: !cache, %l: tensor<4xi32>,
+                  %s: tensor<5xi32>) -> !cache {
+  // expected-error @+1 {{'attn.cache_append' op is not lowered for a GPU with packed rows}}
+  %a = attn.cache_append ins(%r : tensor<1x2x9x16xf32>) outs(%c : !cache)
+      lengths(%l : tensor<4xi32>) sequences(%s : tensor<5xi32>)
+  return %a : !cache
+}
+
+// -----
+
+!cache = tensor<4x2x64x16xf64>
+func.func @append(%r: tensor<4x2x9x16xf64>, %c: !cache, %l: tensor<4xi32>) -> !cache {
+  // expected-error @+1 {{'attn.cache_append' op is lowered for a GPU in f32, f16, bf16 and i8 only, got f64}}
+  %a = attn.cache_append ins(%r : tensor<4x2x9x16xf64>) outs(%c : !cache)
+      lengths(%l : tensor<4xi32>)
+  return %a : !cache
 }
 
 // -----

@@ -15,24 +15,38 @@
 // CHECK-LABEL: func.func @staged
 // CHECK-SAME: %[[Y:[^,]*]]: memref<?x256xf16>
 // CHECK: gpu.launch
-// CHECK-NOT: gpu.barrier
 // CHECK: %[[BUFFER:.*]] = memref.alloca() : memref<2x64x264xf16, #gpu.address_space<workgroup>>
+// Alignment is decided before the loop.
+// CHECK: memref.extract_aligned_pointer_as_index %[[Y]]
+// CHECK: %[[ALIGNED:.*]] = arith.cmpi eq
+// CHECK: gpu.barrier
 // The first block, if there is one.
 // CHECK: %[[HAS:.*]] = arith.cmpi sgt, %{{.*}}, %c0
-// CHECK: scf.if %[[HAS]]
-// CHECK: memref.extract_aligned_pointer_as_index
-// CHECK: scf.for
 // CHECK: scf.if
+// CHECK: nvvm.cp.async
+// CHECK: } else {
+// CHECK: scf.if %[[HAS]]
+// CHECK: scf.for
+// CHECK: scf.if %[[ALIGNED]]
 // CHECK: nvgpu.device_async_copy
 // CHECK: %[[FIRST:.*]] = nvgpu.device_async_create_group
-// CHECK: scf.for %[[I:.*]] = %c0 to %[[N:.*]] step %c64 iter_args(%{{.*}}, %[[GROUP:.*]] = %[[FIRST]], %[[STAGE:.*]] = %c0)
+// CHECK: scf.for %[[I:[^ ]*]] = %c0 to %[[N:[^ ]*]] step %c64 iter_args(%{{[^ ]*}} = %{{[^ ]*}}, %[[GROUP:.*]] = %[[FIRST]], %[[STAGE:.*]] = %c0, %[[ADDRESS:[^ ]*]] =
 // CHECK: nvgpu.device_async_wait %[[GROUP]] {numGroups = 0 : i32}
 // CHECK-NEXT: gpu.barrier
 // CHECK: %[[NEXT:.*]] = arith.addi %[[I]], %c64
 // CHECK: %[[MORE:.*]] = arith.cmpi slt, %[[NEXT]], %[[N]]
-// CHECK: scf.if %[[MORE]]
 // CHECK: %[[ROWS:.*]] = affine.min {{.*}}(%[[NEXT]])[%[[N]]]
 // CHECK: %[[SOURCE:.*]] = memref.subview %[[Y]][%[[NEXT]], 0]
+// A whole block of aligned rows, which there is none of behind the last, is copied
+// without a question.
+// CHECK: %[[WHOLE:.*]] = arith.cmpi sge, %[[ROWS]], %c64
+// CHECK: %[[SIMPLE:.*]] = arith.andi %[[ALIGNED]], %[[WHOLE]]
+// CHECK: scf.if %[[SIMPLE]]
+// CHECK: arith.index_cast %[[ADDRESS]]
+// CHECK-COUNT-32: nvvm.cp.async.shared.global {{.*}}, 16, cache = {{ *}}cg
+// CHECK-NOT: nvvm.cp.async
+// CHECK: } else {
+// CHECK: scf.if %[[MORE]]
 // 8 neighbours in a row, and 8 rows at once; nothing is read of rows after the last.
 // CHECK: scf.for %[[ROW:.*]] = %{{.*}} to %c64 step %c8
 // CHECK: %[[IS:.*]] = arith.cmpi slt, %[[ROW]], %[[ROWS]]
@@ -50,7 +64,7 @@
 // CHECK-NOT: gpu.barrier
 // CHECK: %[[READ:.*]] = vector.transfer_read %[[TILE]]{{.*}} {in_bounds = [true, true]}
 // CHECK: vector.contract {{.*}} %[[READ]],
-// CHECK: scf.yield %{{.*}}, %[[NEW]], %{{.*}}
+// CHECK: scf.yield %{{.*}}, %[[NEW]], %{{.*}}, %{{.*}} :
 func.func @staged(%y: !rows, %out: memref<32x256xf32>, %n: index) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -89,10 +103,16 @@ func.func @staged(%y: !rows, %out: memref<32x256xf32>, %n: index) {
 // CHECK: scf.for %[[I:[^ ]*]] = %c0
 // CHECK: nvgpu.device_async_wait %{{.*}} {numGroups = 2 : i32}
 // CHECK-NEXT: gpu.barrier
+// Whether there is a block, its rows do not say, of which there are always 16.
 // CHECK: %[[NEXT:.*]] = arith.addi %[[I]], %c48
-// CHECK: scf.if
+// CHECK: %[[MORE:.*]] = arith.cmpi slt, %[[NEXT]], %{{.*}}
 // CHECK: %[[READ:.*]] = arith.cmpi sgt, %{{.*}}, %[[NEXT]]
-// CHECK: scf.if %[[READ]]
+// CHECK: %[[SIMPLE:.*]] = arith.andi %{{.*}}, %[[READ]]
+// CHECK: %[[ALL:.*]] = arith.andi %[[SIMPLE]], %[[MORE]]
+// CHECK: scf.if %[[ALL]]
+// CHECK: nvvm.cp.async
+// CHECK: %[[ANY:.*]] = arith.andi %[[READ]], %[[MORE]]
+// CHECK: scf.if %[[ANY]]
 // CHECK: nvgpu.device_async_copy
 func.func @condition(%y: !rows, %n: index, %bound: index, %times: index, %out: memref<16x16xf32>) {
   %c0 = arith.constant 0 : index
@@ -234,6 +254,81 @@ func.func @columns(%y: !rows, %out: memref<32x48xf32>) {
     %t = vector.contract {indexing_maps = [affine_map<(q, d, j) -> (q, j)>, affine_map<(q, d, j) -> (j, d)>, affine_map<(q, d, j) -> (q, d)>], iterator_types = ["parallel", "parallel", "reduction"]}
         %a, %b, %zero : vector<32x64xf16>, vector<64x48xf16> into vector<32x48xf32>
     vector.transfer_write %t, %out[%c0, %c0] {in_bounds = [true, true]} : vector<32x48xf32>, memref<32x48xf32>
+    gpu.terminator
+  }
+  return
+}
+
+// -----
+
+!rows = memref<?x40xi8>
+!block = memref<?x40xi8, strided<[40, 1], offset: ?>>
+!scales = memref<?xf32, strided<[1], offset: ?>>
+
+// What is stored is of another type: 8 bytes become 16, which are stored at once, or
+// elements do one by one where rows are not aligned to 8. Scales are found ahead, too.
+// Nothing is asked of a whole block, of which no address is carried.
+// CHECK-LABEL: func.func @converted
+// CHECK-SAME: %[[Y:[^,]*]]: memref<?x40xi8>, %[[SCALES:[^,]*]]: memref<?xf32>
+// CHECK: memref.alloca() : memref<4x64x56xf16, #gpu.address_space<workgroup>>
+// CHECK: %[[ALIGNED:.*]] = arith.cmpi eq
+// CHECK: scf.for %[[I:[^ ]*]] = %c0 to %[[N:[^ ]*]] step %c64 iter_args(%{{[^ ]*}} = %{{[^ ]*}}, %{{[^ ]*}} = %{{[^ ]*}}, %{{[^ ]*}} = %c0) ->
+// CHECK: gpu.barrier
+// CHECK: %[[NEXT:.*]] = arith.addi %[[I]], %c192
+// CHECK: %[[OF_ROWS:.*]] = memref.subview %[[SCALES]][%[[NEXT]]]
+// CHECK: %[[SOURCE:.*]] = memref.subview %[[Y]][%[[NEXT]], 0]
+// CHECK: %[[WHOLE:.*]] = arith.cmpi sge, %{{.*}}, %c64
+// CHECK: %[[SIMPLE:.*]] = arith.andi %[[ALIGNED]], %[[WHOLE]]
+// CHECK: scf.if %[[SIMPLE]]
+// CHECK: scf.for %[[FAST:.*]] = %{{.*}} to %c64
+// CHECK-NEXT: memref.load %[[OF_ROWS]][%[[FAST]]]
+// CHECK: vector.load %[[SOURCE]]{{.*}} {alignment = 8 : i64} : {{.*}}, vector<8xi8>
+// CHECK: vector.store %{{.*}} {alignment = 16 : i64} : {{.*}}, vector<8xf16>
+// CHECK: } else {
+// CHECK: scf.for %[[ROW:.*]] = %{{.*}} to %c64
+// CHECK: %[[SCALE:.*]] = scf.if
+// CHECK: memref.load %[[OF_ROWS]][%[[ROW]]]
+// CHECK: scf.if %[[ALIGNED]]
+// CHECK-COUNT-2: vector.load %[[SOURCE]]{{.*}} {alignment = 8 : i64} : {{.*}}, vector<8xi8>
+// CHECK: arith.sitofp %{{.*}} : i8 to f32
+// CHECK: arith.mulf %{{.*}}, %[[SCALE]] : f32
+// CHECK: arith.truncf %{{.*}} : f32 to f16
+// CHECK: vector.store %{{.*}} {alignment = 16 : i64} : {{.*}}, vector<8xf16>
+// CHECK: vector.store %cst
+// CHECK: } else {
+// CHECK: memref.load %[[SOURCE]]
+// CHECK: arith.mulf %{{.*}}, %[[SCALE]] : f32
+// CHECK: memref.store
+// CHECK-NOT: nvgpu.device_async_copy
+// CHECK: %[[READ:.*]] = vector.transfer_read %{{.*}} {in_bounds = [true, true]} : {{.*}}, vector<64x48xf16>
+// CHECK-NOT: vector.transfer_read
+// CHECK: vector.contract {{.*}} %[[READ]],
+func.func @converted(%y: !rows, %scales: memref<?xf32>, %out: memref<32x48xf32>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %i0 = arith.constant 0 : i8
+  %f0 = arith.constant 0.0 : f32
+  %zero = arith.constant dense<0.0> : vector<32x48xf32>
+  %a = arith.constant dense<1.0> : vector<32x64xf16>
+  gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
+             threads(%tx, %ty, %tz) in (%sx = %c64, %sy = %c1, %sz = %c1) {
+    %s = scf.for %i = %c0 to %n step %c64 iter_args(%r = %zero) -> (vector<32x48xf32>) {
+      %count = affine.min affine_map<(d0)[s0] -> (s0 - d0, 64)>(%i)[%n]
+      %block = memref.subview %y[%i, 0] [%count, 40] [1, 1] : !rows to !block
+      %of_rows = memref.subview %scales[%i] [%count] [1] : memref<?xf32> to !scales
+      %k = vector.transfer_read %of_rows[%c0], %f0 : !scales, vector<64xf32>
+      %b = vector.transfer_read %block[%c0, %c0], %i0 : !block, vector<64x48xi8>
+      %numbers = arith.sitofp %b : vector<64x48xi8> to vector<64x48xf32>
+      %column = vector.shape_cast %k : vector<64xf32> to vector<64x1xf32>
+      %all = vector.broadcast %column : vector<64x1xf32> to vector<64x48xf32>
+      %products = arith.mulf %numbers, %all : vector<64x48xf32>
+      %v = arith.truncf %products : vector<64x48xf32> to vector<64x48xf16>
+      %t = vector.contract {indexing_maps = [affine_map<(q, d, j) -> (q, j)>, affine_map<(q, d, j) -> (j, d)>, affine_map<(q, d, j) -> (q, d)>], iterator_types = ["parallel", "parallel", "reduction"]}
+          %a, %v, %r : vector<32x64xf16>, vector<64x48xf16> into vector<32x48xf32>
+      scf.yield %t : vector<32x48xf32>
+    }
+    vector.transfer_write %s, %out[%c0, %c0] {in_bounds = [true, true]} : vector<32x48xf32>, memref<32x48xf32>
     gpu.terminator
   }
   return

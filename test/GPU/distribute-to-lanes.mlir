@@ -125,17 +125,22 @@ func.func @indices(%out: memref<i1>) {
 // Columns of a vector: some of a lane's elements.
 // CHECK-LABEL: func.func @columns
 // CHECK-SAME: %[[X:[a-z0-9]*]]: memref<16x32xf32>, %[[OUT:[a-z0-9]*]]: memref<16x16xf32>
+// Pairs that are aligned are one access each.
+// CHECK: %[[PAIRS:.*]]:4 = scf.if
 // CHECK: %[[NEXT:.*]] = arith.addi %[[FIRST:.*]], %c8
-// CHECK: %[[PAIR:.*]] = vector.load %[[X]][%[[ROW:.*]], %[[NEXT]]]
-// CHECK: %[[E:.*]] = vector.extract %[[PAIR]][0]
-// CHECK: arith.addi %[[FIRST]], %c16
-// CHECK-COUNT-3: vector.load %[[X]]
-// CHECK-NOT: vector.load
+// CHECK: vector.load %[[X]][%[[ROW:.*]], %[[NEXT]]] {alignment = 8 : i64}
+// CHECK-COUNT-3: vector.load %[[X]]{{.*}} {alignment = 8 : i64}
+// CHECK: } else {
+// CHECK-COUNT-4: vector.load %[[X]][%{{[^ ]*}}, %{{[^ ]*}}] : memref
+// CHECK: %[[E:.*]] = vector.extract %[[PAIRS]]#0[0]
 // CHECK: %[[P:.*]] = math.exp2 %[[E]]
 // CHECK-COUNT-7: math.exp2
 // CHECK-NOT: math.exp2
+// CHECK: scf.if
 // CHECK: %[[STORED:.*]] = vector.from_elements %[[P]], %{{.*}}
-// CHECK: vector.store %[[STORED]], %[[OUT]][%[[ROW]], %[[FIRST]]]
+// CHECK: vector.store %[[STORED]], %[[OUT]][%[[ROW]], %[[FIRST]]] {alignment = 8 : i64}
+// CHECK: } else {
+// CHECK: vector.store %{{.*}}, %[[OUT]][%[[ROW]], %[[FIRST]]] : memref
 func.func @columns(%x: memref<16x32xf32>, %out: memref<16x16xf32>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -345,9 +350,12 @@ func.func @columns(%first: index, %out: memref<i1>) {
 // CHECK: vector.store %{{.*}}, %[[OUT]]{{.*}} vector<2xf32>
 // CHECK-COUNT-2: arith.cmpi slt, %{{.*}}, %c13 : index
 // CHECK-NOT: vector.store
+// CHECK: else
+// CHECK: vector.store %{{.*}}, %[[OUT]]{{.*}} vector<2xf32>
+// CHECK-COUNT-2: arith.cmpi slt, %{{.*}}, %c13 : index
+// CHECK-NOT: vector.store
 // CHECK: scf.if
 // CHECK: vector.store %{{.*}}, %[[OUT]]{{.*}} vector<2xf32>
-// CHECK-NOT: vector.store
 func.func @missing_columns(%x: f32, %out: memref<?x13xf32>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

@@ -5,36 +5,29 @@
 
 // A block of at most 32 keys, of which some may be missing and some masked. Indices
 // of queries are a column, those of keys a row. A small scale is part of the
-// exponent's factor, 0.125 log2(e), of what is left of a score by the largest.
+// exponent's factor, 0.125 log2(e).
 // CHECK-LABEL: func.func @block
 // CHECK-SAME: %[[Q:[^:]*]]: tensor<?x64xf16>, %[[K:[^:]*]]: tensor<?x64xf16>, %[[V:[^:]*]]: tensor<?x64xf16>
 // CHECK: scf.forall
 // CHECK: %[[QV:.*]] = vector.transfer_read %{{.*}} {in_bounds = [false, true]} : tensor<?x64xf16>, vector<16x64xf16>
+// CHECK: scf.if
 // CHECK: %[[KV:.*]] = vector.transfer_read %{{.*}} {in_bounds = [false, true]} : tensor<?x64xf16>, vector<32x64xf16>
 // CHECK: %[[S:.*]] = vector.contract {{.*}} %[[QV]], %[[KV]], %{{.*}} into vector<16x32xf32>
-// CHECK: %[[T:.*]] = scf.if {{.*}} -> (vector<16x32xf32>)
 // CHECK: arith.cmpi slt, %{{.*}} : vector<1x32xindex>
 // CHECK: %[[KEEP:.*]] = arith.cmpi sle, %{{.*}} : vector<16x32xindex>
-// CHECK: arith.select %{{.*}}, %[[S]], %{{.*}} : vector<16x32xi1>, vector<16x32xf32>
-// CHECK: else
-// CHECK: scf.yield %[[S]]
+// CHECK: %[[T:.*]] = arith.select %{{.*}}, %[[S]], %{{.*}} : vector<16x32xi1>, vector<16x32xf32>
 // CHECK: %[[M:.*]] = vector.multi_reduction <maximumf>, %[[T]], %{{.*}} [1] : vector<16x32xf32> to vector<16xf32>
 // CHECK: arith.mulf %[[M]], %{{.*}} : vector<16xf32>
-// CHECK: %[[D:.*]] = arith.subf %[[T]], %{{.*}} : vector<16x32xf32>
-// CHECK: %[[E:.*]] = math.fma %[[D]], %{{.*}}, %{{.*}} : vector<16x32xf32>
+// CHECK: %[[E:.*]] = math.fma %[[T]], %{{.*}}, %{{.*}} : vector<16x32xf32>
 // CHECK: %[[P:.*]] = math.exp2 %[[E]] : vector<16x32xf32>
-// CHECK: scf.if %{{.*}} -> (vector<16x64xf32>)
-// Key by key, without the hidden ones.
-// CHECK: memref.alloca() : memref<16x32xf16, #gpu.address_space<workgroup>>
-// CHECK: vector.transfer_write
-// CHECK: scf.for
-// CHECK: vector.transfer_read {{.*}} vector<16xf16>
-// CHECK: vector.transfer_read {{.*}} vector<1x64xf16>
-// CHECK: math.fma {{.*}} vector<16x64xf32>
-// CHECK: arith.select
-// CHECK: else
 // CHECK: %[[W:.*]] = arith.truncf %[[P]] : vector<16x32xf32> to vector<16x32xf16>
 // CHECK: vector.contract {{.*}} %[[W]], %{{.*}} : vector<16x32xf16>, vector<32x64xf16> into vector<16x64xf32>
+// Where all keys are there and visible, nothing is selected, and nothing branches.
+// CHECK: } else {
+// CHECK-NOT: {{scf.if|arith.select}}
+// CHECK: vector.contract {{.*}} into vector<16x32xf32>
+// CHECK-NOT: {{scf.if|arith.select}}
+// CHECK: vector.contract {{.*}} into vector<16x64xf32>
 // Whether all are finite: products with 0, added up.
 // CHECK: %[[Z0:.*]] = math.fma %{{.*}}, %[[ZERO:.*]], %[[ZERO]] : vector<16x16xf32>
 // CHECK-COUNT-2: math.fma {{.*}} vector<16x16xf32>
@@ -45,7 +38,8 @@
 // As many rows as there are.
 // CHECK: vector.transfer_write %{{.*}} {in_bounds = [false, true]} : vector<16x64xf32>, tensor<?x64xf32>
 func.func @block(%q: !rows, %k: !rows, %v: !rows, %out: tensor<?x64xf32>,
-                 %n: index, %m: index, %exact: i1) -> tensor<?x64xf32> {
+                 %n: index, %m: index) -> tensor<?x64xf32> {
+  %exact = arith.constant false
   %c0 = arith.constant 0 : index
   %f0 = arith.constant 0.0 : f32
   %h0 = arith.constant 0.0 : f16
@@ -88,6 +82,98 @@ func.func @block(%q: !rows, %k: !rows, %v: !rows, %out: tensor<?x64xf32>,
   return %r : tensor<?x64xf32>
 }
 
+// Rows of i8 are factors of the query's type, each multiplied by its scale; key by
+// key, in an exact round, too.
+// CHECK-LABEL: func.func @integers
+// CHECK: %[[SCALES:.*]] = vector.transfer_read %{{.*}} {in_bounds = [true]} : tensor<32xf32>, vector<32xf32>
+// CHECK: %[[ROWS:.*]] = vector.transfer_read %{{.*}} {in_bounds = [true, false]} : tensor<32x40xi8>, vector<32x48xi8>
+// CHECK: %[[NUMBERS:.*]] = arith.sitofp %[[ROWS]] : vector<32x48xi8> to vector<32x48xf32>
+// CHECK: %[[COLUMN:.*]] = vector.shape_cast %[[SCALES]] : vector<32xf32> to vector<32x1xf32>
+// CHECK: %[[ALL:.*]] = vector.broadcast %[[COLUMN]] : vector<32x1xf32> to vector<32x48xf32>
+// CHECK: %[[PRODUCTS:.*]] = arith.mulf %[[NUMBERS]], %[[ALL]]
+// CHECK: %[[KEYS:.*]] = arith.truncf %[[PRODUCTS]] : vector<32x48xf32> to vector<32x48xf16>
+// CHECK: vector.contract {{.*}} %{{.*}}, %[[KEYS]], %{{.*}} into vector<16x32xf32>
+// CHECK: scf.for %[[J:.*]] = %c0 to %c32
+// CHECK: %[[SCALE:.*]] = tensor.extract %{{.*}}[%[[J]]] : tensor<32xf32>
+// CHECK: vector.transfer_read %{{.*}}[%[[J]], %c0]{{.*}} : tensor<32x40xi8>, vector<1x48xi8>
+// CHECK: arith.sitofp
+// CHECK: vector.broadcast %[[SCALE]] : f32 to vector<1x48xf32>
+// CHECK: arith.truncf %{{.*}} : vector<1x48xf32> to vector<1x48xf16>
+// CHECK: arith.extf %{{.*}} : vector<1x48xf16> to vector<1x48xf32>
+func.func @integers(%q: tensor<16x40xf16>, %k: tensor<32x40xi8>, %ks: tensor<32xf32>,
+                    %v: tensor<32x40xi8>, %vs: tensor<32xf32>, %out: tensor<16x40xf32>,
+                    %m: index) -> tensor<16x40xf32> {
+  %exact = arith.constant true
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %f0 = arith.constant 0.0 : f32
+  %h0 = arith.constant 0.0 : f16
+  %r = scf.forall (%i) in (%m) shared_outs(%o = %out) -> (tensor<16x40xf32>) {
+    %qp = tensor.pad %q low[0, 0] high[0, 0] {
+    ^bb0(%a: index, %b: index):
+      tensor.yield %h0 : f16
+    } : tensor<16x40xf16> to tensor<16x40xf16>
+    %e0 = tensor.empty() : tensor<16x40xf32>
+    %e1 = tensor.empty() : tensor<16xf32>
+    %s0 = linalg.fill ins(%f0 : f32) outs(%e0 : tensor<16x40xf32>) -> tensor<16x40xf32>
+    %s1 = linalg.fill ins(%f0 : f32) outs(%e1 : tensor<16xf32>) -> tensor<16xf32>
+    %t:3 = attn.online_attention layout<mma>
+        ins(%qp, %k, %v : tensor<16x40xf16>, tensor<32x40xi8>, tensor<32x40xi8>)
+        scales(%ks, %vs : tensor<32xf32>, tensor<32xf32>)
+        outs(%s0, %s1, %s1 : tensor<16x40xf32>, tensor<16xf32>, tensor<16xf32>)
+        at(%c0, %c0, %c0, %c0) queries(%c16) exact(%exact)
+        -> tensor<16x40xf32>, tensor<16xf32>, tensor<16xf32>
+    %ins = tensor.insert_slice %t#0 into %o[0, 0] [16, 40] [1, 1] : tensor<16x40xf32> into tensor<16x40xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %ins into %o[0, 0] [16, 40] [1, 1] : tensor<16x40xf32> into tensor<16x40xf32>
+    }
+  }
+  return %r : tensor<16x40xf32>
+}
+
+// Words of dropout: those that the position alone decides are a column, those of
+// the key a row. The product is of the weights that are kept.
+// CHECK-LABEL: func.func @dropout
+// CHECK-SAME: %[[SEED:[^:]*]]: i64, %[[CALL:[^:]*]]: i32
+// CHECK-DAG: %[[KEPT:.*]] = arith.constant dense<2.0{{0*e[+]00}}> : vector<16x32xf32>
+// CHECK: %[[P:.*]] = math.exp2 %{{.*}} : vector<16x32xf32>
+// CHECK: arith.divui %{{.*}} : vector<1x32xindex>
+// CHECK: arith.mului_extended %{{.*}} : vector<1x32xi32>
+// CHECK: arith.mului_extended %{{.*}} : vector<16x1xi32>
+// CHECK-COUNT-15: arith.mului_extended %{{.*}} : vector<16x32xi32>
+// CHECK-NOT: arith.mului_extended
+// CHECK: %[[KEEP:.*]] = arith.cmpi uge, %{{.*}} : vector<16x32xi64>
+// CHECK: %[[SCALED:.*]] = arith.mulf %[[P]], %[[KEPT]]
+// CHECK: %[[W:.*]] = arith.select %[[KEEP]], %[[SCALED]], %{{.*}}
+// CHECK: vector.contract {{.*}} %[[W]], %{{.*}} into vector<16x16xf32>
+func.func @dropout(%seed: i64, %call: i32, %q: tensor<16x16xf32>, %k: tensor<32x16xf32>,
+                   %out: tensor<16x16xf32>, %m: index, %line: index) -> tensor<16x16xf32> {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %no = arith.constant false
+  %f0 = arith.constant 0.0 : f32
+  %r = scf.forall (%i) in (%m) shared_outs(%o = %out) -> (tensor<16x16xf32>) {
+    %qp = tensor.pad %q low[0, 0] high[0, 0] {
+    ^bb0(%a: index, %b: index):
+      tensor.yield %f0 : f32
+    } : tensor<16x16xf32> to tensor<16x16xf32>
+    %e0 = tensor.empty() : tensor<16x16xf32>
+    %e1 = tensor.empty() : tensor<16xf32>
+    %s0 = linalg.fill ins(%f0 : f32) outs(%e0 : tensor<16x16xf32>) -> tensor<16x16xf32>
+    %s1 = linalg.fill ins(%f0 : f32) outs(%e1 : tensor<16xf32>) -> tensor<16xf32>
+    %t:3 = attn.online_attention layout<mma>
+        ins(%qp, %k, %k : tensor<16x16xf32>, tensor<32x16xf32>, tensor<32x16xf32>)
+        outs(%s0, %s1, %s1 : tensor<16x16xf32>, tensor<16xf32>, tensor<16xf32>)
+        at(%c0, %c0, %i, %i) queries(%c16) exact(%no) dropout(0.5, %seed, %call, %line)
+        -> tensor<16x16xf32>, tensor<16xf32>, tensor<16xf32>
+    %ins = tensor.insert_slice %t#0 into %o[0, 0] [16, 16] [1, 1] : tensor<16x16xf32> into tensor<16x16xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %ins into %o[0, 0] [16, 16] [1, 1] : tensor<16x16xf32> into tensor<16x16xf32>
+    }
+  }
+  return %r : tensor<16x16xf32>
+}
+
 // Loads whose indices are positions, keys or neither are reads of a rectangle, a
 // row or a column of the tensor. Where the region may be undefined, threads share
 // the positions, and guard what they load.
@@ -111,8 +197,9 @@ func.func @block(%q: !rows, %k: !rows, %v: !rows, %out: tensor<?x64xf32>,
 // CHECK: memref.store %{{.*}}, %[[MEMORY]][%[[I]], %[[J]]]
 // CHECK: vector.transfer_read %[[MEMORY]]
 func.func @rectangles(%q: !rows, %k: !rows, %v: !rows, %out: tensor<?x64xf32>,
-                 %n: index, %m: index, %exact: i1,
+                 %n: index, %m: index,
                  %bias: tensor<?x?x?xf16>, %slopes: tensor<?xf32>, %ids: tensor<?xi32>) -> tensor<?x64xf32> {
+  %exact = arith.constant false
   %c0 = arith.constant 0 : index
   %f0 = arith.constant 0.0 : f32
   %h0 = arith.constant 0.0 : f16
@@ -185,8 +272,9 @@ func.func @rectangles(%q: !rows, %k: !rows, %v: !rows, %out: tensor<?x64xf32>,
 // CHECK: scf.forall
 // CHECK: tensor.extract %[[BLOCKS]]
 func.func @positions(%q: !rows, %k: !rows, %v: !rows, %out: tensor<?x64xf32>,
-                 %n: index, %m: index, %exact: i1,
+                 %n: index, %m: index,
                  %table: tensor<?xf32>, %blocks: tensor<?x?xi1>) -> tensor<?x64xf32> {
+  %exact = arith.constant false
   %c0 = arith.constant 0 : index
   %f0 = arith.constant 0.0 : f32
   %h0 = arith.constant 0.0 : f16
@@ -243,24 +331,31 @@ func.func @positions(%q: !rows, %k: !rows, %v: !rows, %out: tensor<?x64xf32>,
   return %r : tensor<?x64xf32>
 }
 
-// Heads of 40 and of 5 elements are vectors of 48 and 16, in and after a loop over
-// blocks: what is read ends with zeros, and only what there is, is written.
+// An exact round. Heads of 40 and of 5 elements are vectors of 48 and 16, in and after
+// a loop over blocks: what is read ends with zeros, and only what there is, is written.
 // CHECK-LABEL: func.func @heads
 // CHECK: vector.transfer_read %{{.*}} {in_bounds = [true, false]} : tensor<16x40xf16>, vector<16x48xf16>
-// CHECK: scf.for {{.*}} -> (vector<16x16xf32>, vector<16xf32>, vector<16xf32>)
+// The loop carries 8 sums of each row, which are added up after it.
+// CHECK: %[[STATE:.*]]:3 = scf.for {{.*}} -> (vector<16x16xf32>, vector<16xf32>, vector<16x8xf32>)
 // CHECK: vector.transfer_read %{{.*}} {in_bounds = [true, false]} : tensor<32x40xf16>, vector<32x48xf16>
 // CHECK: vector.contract {{.*}} : vector<16x48xf16>, vector<32x48xf16> into vector<16x32xf32>
-// CHECK: scf.if %{{.*}} -> (vector<16x16xf32>)
+// Exact sums: key by key, without the hidden ones.
+// CHECK: memref.alloca() : memref<16x32xf16, #gpu.address_space<workgroup>>
+// CHECK: vector.transfer_write
+// CHECK: scf.for
+// CHECK: vector.transfer_read {{.*}} vector<16xf16>
 // CHECK: vector.transfer_read {{.*}} {in_bounds = [true, false]} : tensor<32x5xf16>, vector<1x16xf16>
-// CHECK: else
-// CHECK: vector.transfer_read %{{.*}} {in_bounds = [true, false]} : tensor<32x5xf16>, vector<32x16xf16>
-// CHECK: vector.contract {{.*}} : vector<16x32xf16>, vector<32x16xf16> into vector<16x16xf32>
+// CHECK: math.fma {{.*}} vector<16x16xf32>
+// CHECK: arith.select
+// CHECK-NOT: vector.contract
+// CHECK: } {attn.rare}
 // CHECK: arith.truncf %{{.*}} : vector<16x16xf32> to vector<16x16xf16>
 // CHECK: vector.transfer_write %{{.*}} {in_bounds = [true, false]} : vector<16x16xf16>, tensor<16x5xf16>
 #identity = affine_map<(q, d) -> (q, d)>
 func.func @heads(%q: tensor<16x40xf16>, %k: tensor<?x40xf16>, %v: tensor<?x5xf16>,
-                 %out: tensor<16x5xf16>, %n: index, %m: index, %exact: i1)
+                 %out: tensor<16x5xf16>, %n: index, %m: index)
     -> tensor<16x5xf16> {
+  %exact = arith.constant true
   %c0 = arith.constant 0 : index
   %c32 = arith.constant 32 : index
   %rows = arith.constant 16 : index

@@ -352,3 +352,36 @@ func.func @quantized_rows(%q: tensor<3x16xf32>, %keys: tensor<?x2x24x16xi8>, %va
       -> tensor<3x16xf32>, tensor<16xf32>, tensor<16xf32>
   return %r#0, %r#1, %r#2 : tensor<3x16xf32>, tensor<16xf32>, tensor<16xf32>
 }
+
+// For matrix units, too.
+// CHECK-LABEL: func.func @quantized_matrices(
+// CHECK-NOT: linalg.generic
+// CHECK: attn.online_attention layout<mma> ins(%{{.*}}, %{{.*}}, %{{.*}} : tensor<16x16xf32>, tensor<?x16xi8>, tensor<?x16xi8>)
+// CHECK-SAME: scales(%{{.*}}, %{{.*}} : tensor<?xf32>, tensor<?xf32>)
+func.func @quantized_matrices(%q: tensor<16x16xf32>, %keys: tensor<?x2x24x16xi8>, %values: tensor<?x2x24x16xi8>,
+    %key_scales: tensor<?x2x24xf32>, %value_scales: tensor<?x2x24xf32>,
+    %lengths: !lengths, %table: !table, %b: index, %h: index, %n: index, %acc: tensor<16x16xf32>,
+    %m: tensor<16xf32>, %l: tensor<16xf32>) -> (tensor<16x16xf32>, tensor<16xf32>, tensor<16xf32>) {
+  %c0 = arith.constant 0 : index
+  %c3 = arith.constant 3 : index
+  %no = arith.constant false
+  %k = attn.cache_read ins(%keys, %key_scales : tensor<?x2x24x16xi8>, tensor<?x2x24xf32>) lengths(%lengths : !lengths)
+      table(%table : !table)
+      size(%n) -> !kv
+  %v = attn.cache_read ins(%values, %value_scales : tensor<?x2x24x16xi8>, tensor<?x2x24xf32>) lengths(%lengths : !lengths)
+      table(%table : !table)
+      size(%n) -> !kv
+  %k0 = tensor.extract_slice %k[%b, %h, 0, 0] [1, 1, %n, 16] [1, 1, 1, 1]
+      : !kv to !head
+  %v0 = tensor.extract_slice %v[%b, %h, 0, 0] [1, 1, %n, 16] [1, 1, 1, 1]
+      : !kv to !head
+  %k1 = tensor.extract_slice %k0[0, 0, 0, 0] [1, 1, %n, 16] [1, 1, 1, 1]
+      : !head to !rows
+  %v1 = tensor.extract_slice %v0[0, 0, 0, 0] [1, 1, %n, 16] [1, 1, 1, 1]
+      : !head to !rows
+  %r:3 = attn.online_attention layout<mma> ins(%q, %k1, %v1 : tensor<16x16xf32>, !rows, !rows)
+      outs(%acc, %m, %l : tensor<16x16xf32>, tensor<16xf32>, tensor<16xf32>) at(%b, %h, %c0, %c0) queries(%c3)
+      exact(%no) {attn.plan = #attn.plan<keys = 128>}
+      -> tensor<16x16xf32>, tensor<16xf32>, tensor<16xf32>
+  return %r#0, %r#1, %r#2 : tensor<16x16xf32>, tensor<16xf32>, tensor<16xf32>
+}

@@ -56,21 +56,21 @@ func.func @host_loads(%q: !f16, %k: !f16, %v: !f16, %scales: tensor<1xf32>) -> !
 !long = tensor<1x1x64x1024xf32>
 func.func @long_heads(%q: !long) -> !long {
   %init = tensor.empty() : !long
-  // expected-error @+1 {{needs 403968 bytes of workgroup memory, of which GPUs have at most 232448: heads of fewer elements need less}}
+  // expected-error @+1 {{needs 404992 bytes of workgroup memory, of which GPUs have at most 232448: heads of fewer elements need less}}
   %o = attn.attention ins(%q, %q, %q : !long, !long, !long) outs(%init : !long)
   return %o : !long
 }
 
 // -----
 
-// Before the append comes its check, which writes tensors.
-!rows = tensor<2x1x1x64xf16>
+// Before the append come its checks.
+!rows = tensor<1x1x5x64xf16>
 !pages = tensor<4x1x16x64xf16>
 func.func @append(%rows: !rows, %pages: !pages {bufferization.writable = true},
-                  %t: tensor<2x2xi32>, %l: tensor<2xi32>) -> !pages {
-  // expected-error @+1 {{'attn.cache_append' op is not lowered for a GPU}}
+                  %t: tensor<2x2xi32>, %l: tensor<2xi32>, %s: tensor<3xi32>) -> !pages {
+  // expected-error @+1 {{'attn.cache_append' op is not lowered for a GPU with packed rows}}
   %r = attn.cache_append ins(%rows : !rows) outs(%pages : !pages)
-      lengths(%l : tensor<2xi32>) table(%t : tensor<2x2xi32>)
+      lengths(%l : tensor<2xi32>) sequences(%s : tensor<3xi32>) table(%t : tensor<2x2xi32>)
   return %r : !pages
 }
 

@@ -11,14 +11,18 @@
 #include "lib/Registration/Registration.h"
 #include "runtime/Bridge/DiagnosticCollector.h"
 #include "runtime/CUDA/DeviceCompiler.h"
+#include "test/Unit/DeviceCode.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
+#include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassInstrumentation.h"
 #include "mlir/Pass/PassManager.h"
 
+#include <filesystem>
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -47,18 +51,10 @@ constexpr Variant variants[] = {
 };
 
 constexpr const char *numberNames[] = {
-    "shared_bytes", "mma",      "ldmatrix",  "ex2",        "shfl",
-    "cp_async",     "barriers", "registers", "spill_bytes"};
+    "shared_bytes", "registers",   "spill_bytes", "workgroups",
+    "instructions", "integer",     "mma",         "ldmatrix",
+    "shfl",         "exposed_ex2", "narrow"};
 static_assert(std::size(numberNames) == numKernelNumbers);
-
-/// What instructions begin with, from `mma` to `barriers`.
-const std::vector<std::string> instructions[] = {{"mma.sync"},
-                                                 {"ldmatrix.sync"},
-                                                 {"ex2.approx"},
-                                                 {"shfl.sync"},
-                                                 {"cp.async.cg", "cp.async.ca"},
-                                                 {"bar.", "barrier."}};
-static_assert(mma + std::size(instructions) == registers);
 
 std::string replace(std::string text, const std::string &from,
                     const std::string &to) {
@@ -93,16 +89,6 @@ func.func @attend(%query: !queries, %key: !keys, %value: !keys
   return replace(text, "TYPE", element);
 }
 
-long countInstructions(const std::string &ptx,
-                       const std::vector<std::string> &prefixes) {
-  long count = 0;
-  std::istringstream words(ptx);
-  for (std::string word; words >> word;)
-    for (const std::string &prefix : prefixes)
-      count += word.starts_with(prefix);
-  return count;
-}
-
 /// The launches that count: of a kernel of any number of queries that for many,
 /// which is the last one.
 llvm::SmallVector<mlir::gpu::LaunchFuncOp>
@@ -127,18 +113,32 @@ long findSharedBytes(llvm::ArrayRef<mlir::gpu::LaunchFuncOp> launches) {
   return most;
 }
 
-/// The text of some kernels in PTX.
-std::string findKernels(const std::string &ptx,
-                        const std::set<std::string> &names) {
-  const std::string start = ".entry ";
-  std::string result;
-  for (std::size_t at = ptx.find(start); at != std::string::npos;) {
-    std::size_t name = at + start.size(), next = ptx.find(start, name);
-    if (names.contains(ptx.substr(name, ptx.find('(', name) - name)))
-      result += ptx.substr(at, next - at);
-    at = next;
+/// Those of the launch with the most workgroup memory.
+long findThreads(llvm::ArrayRef<mlir::gpu::LaunchFuncOp> launches) {
+  long bytes = -1, threads = 0;
+  for (mlir::gpu::LaunchFuncOp launch : launches) {
+    llvm::APInt count;
+    long own = findSharedBytes(launch);
+    if (own > bytes && mlir::matchPattern(launch.getBlockSizeOperandValues().x,
+                                          mlir::m_ConstantInt(&count))) {
+      bytes = own;
+      threads = count.getSExtValue();
+    }
   }
-  return result;
+  return threads;
+}
+
+/// How many workgroups of `threads` have room on a multiprocessor at once.
+long countWorkgroups(const std::string &architecture, long threads,
+                     long sharedBytes, long registers) {
+  // Registers of warps are handed out in units of 256, and each workgroup takes
+  // 1 KB more than it asks for.
+  constexpr long kRegisters = 1 << 16, kUnit = 256, kWarp = 32;
+  long kBytes = (architecture == "sm_80" ? 164 : 228) << 10;
+  long warps = threads / kWarp;
+  long ofWarp = (registers * kWarp + kUnit - 1) / kUnit * kUnit;
+  return std::min(kRegisters / (ofWarp * warps),
+                  kBytes / (sharedBytes + (1 << 10)));
 }
 
 /// Compiles a module of kernels, and adds what some of them take to `result`,
@@ -146,8 +146,7 @@ std::string findKernels(const std::string &ptx,
 Status measureModule(mlir::gpu::GPUModuleOp kernels,
                      const std::set<std::string> &names,
                      const cuda::DeviceCompiler &compiler,
-                     const std::string &architecture,
-                     const std::optional<cuda::Ptxas> &ptxas,
+                     const std::string &architecture, const DeviceTools *tools,
                      MeasuredKernel &result) {
   using Clock = std::chrono::steady_clock;
   Clock::time_point start = Clock::now();
@@ -155,29 +154,78 @@ Status measureModule(mlir::gpu::GPUModuleOp kernels,
   if (!code)
     return std::move(code).error();
   result.toPTX += Clock::now() - start;
-  std::string measured = findKernels(code->ptx, names);
-  for (std::size_t i = 0; i < std::size(instructions); ++i)
-    result.numbers[mma + i] += countInstructions(measured, instructions[i]);
-  if (!ptxas)
+  if (!tools)
     return {};
   start = Clock::now();
-  Expected<cuda::Assembly> assembly = ptxas->assemble(code->ptx, architecture);
+  Expected<cuda::Assembly> assembly =
+      tools->ptxas.assemble(code->ptx, architecture);
   if (!assembly)
     return std::move(assembly).error();
   result.toMachineCode += Clock::now() - start;
-  long &most = result.numbers[registers];
+  KernelNumbers &numbers = result.numbers;
   for (const cuda::KernelResources &kernel :
        cuda::readResources(assembly->log)) {
     if (!names.contains(kernel.name))
       continue;
-    most = std::max<long>(most, kernel.registers);
-    result.numbers[spillBytes] +=
-        kernel.spillStoreBytes + kernel.spillLoadBytes;
+    numbers[registers] = std::max<long>(numbers[registers], kernel.registers);
+    numbers[spillBytes] += kernel.spillStoreBytes + kernel.spillLoadBytes;
+  }
+  Expected<std::string> text = disassemble(tools->nvdisasm, assembly->cubin);
+  if (!text)
+    return std::move(text).error();
+  for (const std::string &name : names) {
+    std::vector<DeviceInstruction> kernel = readKernel(*text, name);
+    if (kernel.empty())
+      return Error{"no machine code of '" + name + "'", {}};
+    std::optional<HotPath> hot = findHotPath(kernel);
+    if (!hot)
+      continue;
+    numbers[instructions] += hot->instructions;
+    numbers[integer] += hot->integer;
+    numbers[mma] += hot->products;
+    numbers[ldmatrix] += hot->matrixLoads;
+    numbers[shfl] += hot->shuffles;
+    numbers[exposedEx2] += hot->exposedExponentials;
+    numbers[narrow] += hot->narrowAccesses;
   }
   return {};
 }
 
+class Mutator : public mlir::PassInstrumentation {
+public:
+  explicit Mutator(const Mutation &mutation) : mutation(mutation) {}
+
+  void runAfterPass(mlir::Pass *pass, mlir::Operation *op) override {
+    if (pass->getArgument() == mutation.pass)
+      mutation.apply(op);
+  }
+
+private:
+  const Mutation &mutation;
+};
+
 } // namespace
+
+Expected<DeviceTools> DeviceTools::find() {
+  namespace fs = std::filesystem;
+  const std::string hint =
+      ": the test 'device-tools' installs " ATTN_DEVICE_REQUIREMENTS;
+  std::error_code error;
+  std::string ptxas, nvdisasm;
+  for (const auto &entry :
+       fs::recursive_directory_iterator(ATTN_DEVICE_TOOLS, error)) {
+    if (entry.path().filename() == "ptxas")
+      ptxas = entry.path();
+    if (entry.path().filename() == "nvdisasm")
+      nvdisasm = entry.path();
+  }
+  if (ptxas.empty() || nvdisasm.empty())
+    return Error{"no ptxas and nvdisasm in " ATTN_DEVICE_TOOLS + hint, {}};
+  Expected<cuda::Ptxas> opened = cuda::Ptxas::open(ptxas);
+  if (!opened)
+    return std::move(opened).error();
+  return DeviceTools{*opened, nvdisasm};
+}
 
 const char *test::getNumberName(int number) { return numberNames[number]; }
 
@@ -192,7 +240,7 @@ Expected<std::vector<MeasuredKernel>>
 test::measureKernels(const std::string &element, int headSize,
                      const std::string &variant,
                      const std::vector<std::string> &architectures,
-                     const std::optional<cuda::Ptxas> &ptxas) {
+                     const DeviceTools *tools, const Mutation *mutation) {
   using Clock = std::chrono::steady_clock;
   const Variant &known = *std::find_if(
       std::begin(variants), std::end(variants),
@@ -212,6 +260,8 @@ test::measureKernels(const std::string &element, int headSize,
         writeKernel(element, headSize, known), &context);
     mlir::PassManager passes(&context);
     passes.enableVerifier(false); // As in the engine.
+    if (mutation)
+      passes.addInstrumentation(std::make_unique<Mutator>(*mutation));
     mlir::attn::buildPreparationPipeline(passes);
     mlir::attn::buildGPUPipeline(passes);
     if (!module || failed(passes.run(*module)) || failed(mlir::verify(*module)))
@@ -234,9 +284,15 @@ test::measureKernels(const std::string &element, int headSize,
     result.numbers[sharedBytes] = findSharedBytes(launches);
     for (auto kernels : module->getOps<mlir::gpu::GPUModuleOp>())
       if (Status measured = measureModule(kernels, names, *compiler,
-                                          architecture, ptxas, result);
+                                          architecture, tools, result);
           !measured)
         return std::move(measured).error();
+    if (tools) {
+      long threads = findThreads(launches);
+      result.numbers[workgroups] =
+          countWorkgroups(architecture, threads, result.numbers[sharedBytes],
+                          result.numbers[registers]);
+    }
     results.push_back(result);
   }
   return results;

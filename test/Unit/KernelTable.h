@@ -13,10 +13,15 @@
 
 #include <array>
 #include <chrono>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
+
+namespace mlir {
+class Operation;
+} // namespace mlir
 
 namespace attn::test {
 
@@ -31,18 +36,20 @@ struct KernelConfiguration {
   auto operator<=>(const KernelConfiguration &) const = default;
 };
 
-/// Columns of the table with numbers, of which those from `registers` on are
-/// known where there is ptxas only.
+/// Columns of the table with numbers. All but the first are of machine code. Of
+/// `HotPath`, of all launches in sum.
 enum KernelNumber {
   sharedBytes, ///< Of a block, dynamic.
-  mma,
-  ldmatrix,
-  ex2,
-  shfl,
-  cpAsync,
-  barriers, ///< And so on: instructions in PTX, each counted once.
   registers,
   spillBytes, ///< Stored and loaded.
+  workgroups, ///< That a multiprocessor has room for, at least.
+  instructions,
+  integer,
+  mma,
+  ldmatrix,
+  shfl,
+  exposedEx2,
+  narrow, ///< Accesses of 1 or 2 bytes.
   numKernelNumbers
 };
 using KernelNumbers = std::array<long, numKernelNumbers>;
@@ -57,13 +64,28 @@ struct MeasuredKernel {
   std::chrono::duration<double, std::milli> toPTX = {}, toMachineCode = {};
 };
 
-/// Lowers and compiles attention of each of `architectures`, with ptxas if
-/// there is one.
+/// What makes machine code, and what reads it.
+struct DeviceTools {
+  cuda::Ptxas ptxas;
+  std::string nvdisasm; ///< Its path.
+
+  /// Those of the Python environment of tests. Says what is missing.
+  static Expected<DeviceTools> find();
+};
+
+/// What is done to a module behind a pass, given by its argument.
+struct Mutation {
+  std::string pass;
+  std::function<void(mlir::Operation *module)> apply;
+};
+
+/// Lowers and compiles attention of each of `architectures`. Without tools only
+/// `sharedBytes` is known.
 Expected<std::vector<MeasuredKernel>>
 measureKernels(const std::string &element, int headSize,
                const std::string &variant,
                const std::vector<std::string> &architectures,
-               const std::optional<cuda::Ptxas> &ptxas);
+               const DeviceTools *tools, const Mutation *mutation = nullptr);
 
 using KernelTable = std::map<KernelConfiguration, KernelNumbers>;
 

@@ -8,6 +8,8 @@
 #include "lib/GPU/OnlineToVector/BlockToVector.h"
 #include "dialect/AttnOps.h"
 #include "dialect/Shared/IndexBuilder.h"
+#include "lib/GPU/ConvertedRows.h"
+#include "lib/GPU/OnlineToVector/DropoutToVector.h"
 #include "lib/GPU/OnlineToVector/RegionToVector.h"
 #include "lib/Math/MathBuilder.h"
 #include "lib/Online/VisibleRange.h"
@@ -72,6 +74,24 @@ static Value emitPositionScores(OpBuilder &builder, OnlineAttentionOp op,
                                         b.zero(element), inBounds);
 }
 
+/// A scale that is part of the exponent's factor, so that scores stay as the
+/// product left them. It is at most ln 2, with which no score overflows, and
+/// so large that a difference of scores overflows only if its weight is 0.
+static std::optional<double> findFusedScale(OnlineAttentionOp op) {
+  FloatAttr scale;
+  if (op.hasScore() || !op.getScale() ||
+      !matchPattern(op.getScale(), m_Constant(&scale)))
+    return std::nullopt;
+  double value = scale.getValueAsDouble();
+  if (value >= 0x1p-100 && value <= std::numbers::ln2)
+    return value;
+  return std::nullopt;
+}
+
+bool attn::hasFusedSoftmax(OnlineAttentionOp op) {
+  return findFusedScale(op) && matchPattern(op.getExact(), m_Zero());
+}
+
 namespace {
 
 /// Emits the attention of one block of keys, whose query and state are vectors.
@@ -83,47 +103,81 @@ public:
         rows(cast<VectorType>(query.getType()).getDimSize(0)), keys(keys),
         state(op.getOuts()), fusedScale(findFusedScale(op)) {}
 
-  FailureOr<SmallVector<Value>> emit() {
+  using State = FailureOr<SmallVector<Value>>;
+
+  State emit() {
     BlockFacts facts = emitBlockFacts(b, op);
     numKeys = b.createOrFold<tensor::DimOp>(op.getKey(), 0);
-    if (!facts.isEmpty)
-      return emitSteps(facts);
-    auto block = scf::IfOp::create(b, TypeRange(state), facts.isEmpty,
-                                   /*withElseRegion=*/true);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(block.thenBlock());
-    scf::YieldOp::create(b, state);
-    b.setInsertionPointToStart(block.elseBlock());
-    FailureOr<SmallVector<Value>> after = emitSteps(facts);
-    if (failed(after))
-      return failure();
-    scf::YieldOp::create(b, *after);
-    return SmallVector<Value>(block.getResults());
+    isDefined = facts.isDefined;
+    Value isShort =
+        b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::ne, numKeys,
+                                      arith::ConstantIndexOp::create(b, keys));
+    isMasked = b.createOrFold<arith::OrIOp>(facts.isPartial, isShort);
+    Value isEmpty = facts.isEmpty;
+    auto emitUnlessEmpty = [&]() -> State {
+      if (!isEmpty)
+        return emitSteps();
+      return emitBranch(
+          isEmpty, [&] { return state; }, [&] { return emitSteps(); });
+    };
+    if (isExact() || matchPattern(isMasked, m_Constant()))
+      return emitUnlessEmpty();
+    // Blocks of which all keys are visible have code of their own, from the
+    // first product to the last, in which nothing waits for a branch.
+    Value condition = isMasked;
+    auto setMasked = [&](bool constant) {
+      isMasked = arith::ConstantOp::create(b, b.getBoolAttr(constant));
+    };
+    return emitBranch(
+        condition,
+        [&] {
+          setMasked(true);
+          return emitUnlessEmpty();
+        },
+        [&] {
+          setMasked(false);
+          return emitSteps();
+        });
   }
 
 private:
-  FailureOr<SmallVector<Value>> emitSteps(const BlockFacts &facts) {
-    FailureOr<Value> scores = emitScores(facts);
+  State emitBranch(Value condition, llvm::function_ref<State()> emitThen,
+                   llvm::function_ref<State()> emitElse) {
+    auto branch = scf::IfOp::create(b, TypeRange(state), condition,
+                                    /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(b);
+    for (auto [block, emit] : {std::pair(branch.thenBlock(), emitThen),
+                               std::pair(branch.elseBlock(), emitElse)}) {
+      b.setInsertionPointToStart(block);
+      State after = emit();
+      if (failed(after))
+        return failure();
+      scf::YieldOp::create(b, *after);
+    }
+    return SmallVector<Value>(branch.getResults());
+  }
+
+  State emitSteps() {
+    FailureOr<Value> scores = emitScores();
     if (failed(scores))
       return failure();
-    Value maximum = state[1];
-    Value highest = emitMaximum(*scores);
-    Value own = fusedScale ? b.mul(highest, *fusedScale) : highest;
-    Value next = arith::MaximumFOp::create(b, maximum, own);
-    // The difference of equal infinities would be NaN, here and of scores.
-    Value factor = b.select(b.isEqual(maximum, next), b.real(next, 1.0),
-                            emitExp(b.sub(maximum, next)));
-    Value origin =
-        b.select(b.isEqual(next, -b.kInfinity), b.real(next, 0.0), next);
-    Value weights =
-        fusedScale ? emitScaledWeights(*scores, highest, b.sub(own, origin))
-                   : emitExp(b.sub(*scores, overKeys(origin)));
-    Value sum = vector::MultiDimReductionOp::create(
-        b, weights, b.mul(state[2], factor), {false, true},
-        vector::CombiningKind::ADD);
-    return SmallVector<Value>{emitAccumulator(*scores, weights, factor), next,
-                              sum};
+    Softmax softmax =
+        hasFusedSoftmax(op) ? emitFusedSoftmax(*scores) : emitSoftmax(*scores);
+    Value rescaled = b.mul(
+        state[0], broadcastTo(b, softmax.factor,
+                              cast<VectorType>(state[0].getType()).getShape()));
+    Value sums = emitSums(softmax);
+    FailureOr<Value> kept = emitDropout(b, op, softmax.weights);
+    if (failed(kept))
+      return failure();
+    Value product = isExact() ? emitExactSum(*scores, *kept, rescaled)
+                              : emitProduct(*kept, rescaled);
+    return SmallVector<Value>{product, softmax.maximum, sums};
   }
+
+  /// Whether products with hidden positions are left out. Rounds are written
+  /// out, each of one kind.
+  bool isExact() { return matchPattern(op.getExact(), m_One()); }
 
   /// (M, N) of this type, in the workgroup's memory.
   Value allocateInWorkgroup(Type element) {
@@ -138,18 +192,71 @@ private:
   // Softmax
   //===--------------------------------------------------------------------===//
 
-  /// A scale that is part of the exponent's factor, so that scores stay as the
-  /// product left them. It is at most ln 2, with which no score overflows, and
-  /// so large that a difference of scores overflows only if its weight is 0.
-  static std::optional<double> findFusedScale(OnlineAttentionOp op) {
-    FloatAttr scale;
-    if (op.hasScore() || !op.getScale() ||
-        !matchPattern(op.getScale(), m_Constant(&scale)))
-      return std::nullopt;
-    double value = scale.getValueAsDouble();
-    if (value >= 0x1p-100 && value <= std::numbers::ln2)
-      return value;
-    return std::nullopt;
+  struct Softmax {
+    Value weights;
+    Value maximum; ///< That the weights are relative to.
+    Value factor;  ///< Of what was relative to the maximum before.
+  };
+
+  Softmax emitSoftmax(Value scores) {
+    Value highest = emitMaximum(scores);
+    Value own = fusedScale ? b.mul(highest, *fusedScale) : highest;
+    Value next = arith::MaximumFOp::create(b, state[1], own);
+    // The difference of equal infinities would be NaN, here and of scores.
+    Value factor = b.select(b.isEqual(state[1], next), b.real(next, 1.0),
+                            emitExp(b.sub(state[1], next)));
+    Value origin = orZero(next);
+    Value weights = fusedScale
+                        ? emitScaledWeights(scores, highest, b.sub(own, origin))
+                        : emitExp(b.sub(scores, overKeys(origin)));
+    return {weights, next, factor};
+  }
+
+  /// The same in fewer operations: 2^(scale log2(e) score - c), where c is the
+  /// maximum times log2(e), as it is rounded. It does not matter what weights
+  /// are relative to, as long as that is the same number for all of a row, and
+  /// not far from the maximum: see `hasFusedSoftmax`.
+  Softmax emitFusedSoftmax(Value scores) {
+    Value own = b.mul(emitMaximum(scores), *fusedScale);
+    Value next = arith::MaximumFOp::create(b, state[1], own);
+    // The difference of equal infinities would be NaN.
+    Value finite = arith::MaximumFOp::create(b, next, b.real(next, -1e38));
+    Value origin = b.mul(finite, -std::numbers::log2e);
+    // Rounded as it was when it was the origin, so that a maximum that stays
+    // gives a factor of 1.
+    Value factor = b.exp2(b.add(b.mul(state[1], std::numbers::log2e), origin));
+    Value scale = real(*fusedScale * std::numbers::log2e, {rows, keys});
+    Value weights = b.exp2(b.fma(scores, scale, overKeys(origin)));
+    return {weights, next, factor};
+  }
+
+  Value orZero(Value maximum) {
+    return b.select(b.isEqual(maximum, -b.kInfinity), b.real(maximum, 0.0),
+                    maximum);
+  }
+
+  /// Sums of rows, or of columns of each row whose number has the same
+  /// remainder, which takes nothing from other lanes.
+  Value emitSums(const Softmax &softmax) {
+    auto type = cast<VectorType>(state[2].getType());
+    Value factor = broadcastTo(b, softmax.factor, type.getShape());
+    if (type.getRank() == 1)
+      return vector::MultiDimReductionOp::create(
+          b, softmax.weights, b.mul(state[2], factor), {false, true},
+          vector::CombiningKind::ADD);
+    SmallVector<Value> parts;
+    for (int64_t column = 0; column < keys; column += type.getDimSize(1))
+      parts.push_back(vector::ExtractStridedSliceOp::create(
+          b, softmax.weights, ArrayRef<int64_t>{0, column}, type.getShape(),
+          ArrayRef<int64_t>{1, 1}));
+    // In a tree, for sums that do not wait for each other.
+    while (parts.size() > 1) {
+      size_t half = parts.size() / 2;
+      for (size_t i = 0; i < half; ++i)
+        parts[i] = b.add(parts[i], parts[parts.size() - 1 - i]);
+      parts.truncate(parts.size() - half);
+    }
+    return b.fma(state[2], factor, parts.front());
   }
 
   Value emitMaximum(Value scores) {
@@ -162,9 +269,7 @@ private:
   /// first: products with the scale are rounded, by hundreds if they are large.
   Value emitScaledWeights(Value scores, Value highest, Value rest) {
     // The difference of equal infinities would be NaN.
-    highest = b.select(b.isEqual(highest, -b.kInfinity), b.real(highest, 0.0),
-                       highest);
-    Value difference = b.sub(scores, overKeys(highest));
+    Value difference = b.sub(scores, overKeys(orZero(highest)));
     Value factor = real(*fusedScale * std::numbers::log2e, {rows, keys});
     rest = b.mul(rest, std::numbers::log2e);
     return b.exp2(b.fma(difference, factor, overKeys(rest)));
@@ -174,18 +279,14 @@ private:
   // Scores
   //===--------------------------------------------------------------------===//
 
-  FailureOr<Value> emitScores(const BlockFacts &facts) {
+  FailureOr<Value> emitScores() {
     AffineExpr q, j, d;
     bindDims(b.getContext(), q, j, d);
-    Value scores = contract(query, read(op.getKey()), real(0.0, {rows, keys}),
-                            {{q, d}, {j, d}, {q, j}});
+    Value scores = contract(query, read(op.getKey(), op.getKeyScales()),
+                            real(0.0, {rows, keys}), {{q, d}, {j, d}, {q, j}});
     if (op.getScale() && !fusedScale)
       scores = b.mul(scores, broadcastTo(b, op.getScale(), {rows, keys}));
-    Value isShort =
-        b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::ne, numKeys,
-                                      arith::ConstantIndexOp::create(b, keys));
-    Value isMasked = b.createOrFold<arith::OrIOp>(facts.isPartial, isShort);
-    Value hasVectors = findVectorForm(facts.isDefined, isMasked);
+    Value hasVectors = findVectorForm();
     auto byPosition = [&] {
       return emitPositionScores(b, op, scores, numKeys,
                                 allocateInWorkgroup(f32));
@@ -193,12 +294,12 @@ private:
     if (matchPattern(hasVectors, m_Zero()))
       return byPosition();
     if (matchPattern(hasVectors, m_One()))
-      return emitVectorScores(scores, isMasked);
+      return emitVectorScores(scores);
     auto choice = scf::IfOp::create(b, scores.getType(), hasVectors,
                                     /*withElseRegion=*/true);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(choice.thenBlock());
-    FailureOr<Value> ofVectors = emitVectorScores(scores, isMasked);
+    FailureOr<Value> ofVectors = emitVectorScores(scores);
     if (failed(ofVectors))
       return failure();
     scf::YieldOp::create(b, *ofVectors);
@@ -208,7 +309,7 @@ private:
   }
 
   /// An i1: whether the block's scores can be computed as vectors.
-  Value findVectorForm(Value isDefined, Value isMasked) {
+  Value findVectorForm() {
     if (op.hasScore() && !isVectorizable(op.getScoreRegion(), /*isScore=*/true))
       return arith::ConstantOp::create(b, b.getBoolAttr(false));
     isMaskVectorized =
@@ -222,7 +323,7 @@ private:
   }
 
   /// Where regions are defined.
-  FailureOr<Value> emitVectorScores(Value scores, Value isMasked) {
+  FailureOr<Value> emitVectorScores(Value scores) {
     if (op.hasScore()) {
       FailureOr<Value> changed = vectorizeRegion(
           b, op.getScoreRegion(), positions(), scores, op.getScoreCaptures());
@@ -230,11 +331,11 @@ private:
         return failure();
       scores = broadcastTo(b, *changed, {rows, keys});
     }
-    return isMaskVectorized ? emitVisible(scores, isMasked) : scores;
+    return isMaskVectorized ? emitVisible(scores) : scores;
   }
 
   /// -inf where a key is hidden, or not there (A10: after the score).
-  FailureOr<Value> emitVisible(Value scores, Value isMasked) {
+  FailureOr<Value> emitVisible(Value scores) {
     if (matchPattern(isMasked, m_Zero()))
       return scores;
     auto choice = scf::IfOp::create(b, scores.getType(), isMasked,
@@ -275,32 +376,18 @@ private:
   // Output
   //===--------------------------------------------------------------------===//
 
-  /// `c * O + P * value`.
-  Value emitAccumulator(Value scores, Value weights, Value factor) {
-    auto type = cast<VectorType>(state[0].getType());
-    Value rescaled = b.mul(state[0], broadcastTo(b, factor, type.getShape()));
-    auto product = [&]() -> Value {
-      AffineExpr q, d, j;
-      bindDims(b.getContext(), q, d, j);
-      // Matrix units multiply numbers of one type.
-      Type element = getElementTypeOrSelf(op.getValue());
-      Value factor = weights;
-      if (!element.isF32())
-        factor = arith::TruncFOp::create(b, vectorOf({rows, keys}, element),
-                                         weights);
-      return contract(factor, read(op.getValue()), rescaled,
-                      {{q, j}, {j, d}, {q, d}});
-    };
-    if (matchPattern(op.getExact(), m_Zero()))
-      return product();
-    auto choice = scf::IfOp::create(b, type, op.getExact(),
-                                    /*withElseRegion=*/true);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(choice.thenBlock());
-    scf::YieldOp::create(b, emitExactSum(scores, weights, rescaled));
-    b.setInsertionPointToStart(choice.elseBlock());
-    scf::YieldOp::create(b, product());
-    return choice.getResult(0);
+  /// Adds `weights * value` to `sums`.
+  Value emitProduct(Value weights, Value sums) {
+    AffineExpr q, d, j;
+    bindDims(b.getContext(), q, d, j);
+    // Matrix units multiply numbers of one type.
+    Type element = getElementTypeOrSelf(query);
+    Value factor = weights;
+    if (!element.isF32())
+      factor =
+          arith::TruncFOp::create(b, vectorOf({rows, keys}, element), weights);
+    return contract(factor, read(op.getValue(), op.getValueScales()), sums,
+                    {{q, j}, {j, d}, {q, d}});
   }
 
   /// Leaves out the products with hidden positions, key by key.
@@ -309,7 +396,7 @@ private:
     Value marked = b.select(b.isEqual(scores, -b.kInfinity),
                             b.real(weights, -1.0), weights);
     // Rounded as for the product.
-    Type element = getElementTypeOrSelf(op.getValue());
+    Type element = getElementTypeOrSelf(query);
     if (!element.isF32())
       marked =
           arith::TruncFOp::create(b, vectorOf({rows, keys}, element), marked);
@@ -326,15 +413,15 @@ private:
     Value weight = vector::TransferReadOp::create(
         b, vectorOf({rows}, element), memory, ValueRange{zero, key},
         realScalar(element, 0.0), columns, std::array{true});
-    int64_t stored =
-        cast<RankedTensorType>(op.getValue().getType()).getDimSize(1);
-    int64_t size = type.getDimSize(1);
-    Value value = vector::TransferReadOp::create(
-        b, vectorOf({1, size}, element), op.getValue(), ValueRange{key, zero},
-        realScalar(element, 0.0), std::array{true, stored == size});
+    Value scale;
+    if (op.getValueScales())
+      scale = tensor::ExtractOp::create(b, op.getValueScales(), key);
+    Value value = emitConvertedRows(b, readRows(op.getValue(), key, 1, true),
+                                    scale, element);
     if (!element.isF32()) {
       weight = arith::ExtFOp::create(b, vectorOf({rows}, f32), weight);
-      value = arith::ExtFOp::create(b, vectorOf({1, size}, f32), value);
+      value = arith::ExtFOp::create(b, vectorOf({1, type.getDimSize(1)}, f32),
+                                    value);
     }
     weight = broadcastTo(b, weight, type.getShape());
     value = broadcastTo(b, value, type.getShape());
@@ -347,16 +434,29 @@ private:
   // Vectors
   //===--------------------------------------------------------------------===//
 
-  /// The rows of a block, with 0 after the last, and after the last element of
-  /// each.
-  Value read(Value matrix) {
-    auto type = cast<RankedTensorType>(matrix.getType());
+  /// The rows of a block as factors for the query or for weights, with 0 after
+  /// the last, and after the last element of each.
+  Value read(Value matrix, Value scales) {
     Value zero = arith::ConstantIndexOp::create(b, 0);
+    bool isWhole = cast<ShapedType>(matrix.getType()).getDimSize(0) == keys;
+    if (scales)
+      scales = vector::TransferReadOp::create(
+          b, vectorOf({keys}, f32), scales, ValueRange{zero},
+          realScalar(f32, 0.0), std::array{isWhole});
+    return emitConvertedRows(b, readRows(matrix, zero, keys, isWhole), scales,
+                             getElementTypeOrSelf(query));
+  }
+
+  /// `count` rows of a matrix from `first` on as they are stored.
+  Value readRows(Value matrix, Value first, int64_t count, bool areThere) {
+    auto type = cast<RankedTensorType>(matrix.getType());
     int64_t size = padHeadSize(type.getDimSize(1));
+    Value padding =
+        arith::ConstantOp::create(b, b.getZeroAttr(type.getElementType()));
     return vector::TransferReadOp::create(
-        b, vectorOf({keys, size}, type.getElementType()), matrix,
-        ValueRange{zero, zero}, realScalar(type.getElementType(), 0.0),
-        std::array{type.getDimSize(0) == keys, type.getDimSize(1) == size});
+        b, vectorOf({count, size}, type.getElementType()), matrix,
+        ValueRange{first, arith::ConstantIndexOp::create(b, 0)}, padding,
+        std::array{areThere, type.getDimSize(1) == size});
   }
 
   Value contract(Value lhs, Value rhs, Value sums,
@@ -388,6 +488,7 @@ private:
   int64_t rows, keys;
   SmallVector<Value> state; ///< Accumulator, maximum and sum.
   Value numKeys;
+  Value isDefined, isMasked; ///< As in `BlockFacts`; keys may also be missing.
   std::optional<double> fusedScale;
   bool isMaskVectorized = true;
 };

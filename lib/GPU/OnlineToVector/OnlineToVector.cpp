@@ -30,11 +30,13 @@
 #include "lib/GPU/OnlineToVector/BlockToVector.h"
 #include "lib/GPU/OnlineToVector/RegionToVector.h"
 #include "lib/GPU/Passes.h"
+#include "lib/GPU/RareLoop.h"
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/Transforms/Transforms.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/ADT/StringExtras.h"
@@ -127,9 +129,67 @@ private:
   }
 
   LogicalResult convertLoop(scf::ForOp loop) {
+    std::optional<unsigned> sums = findSums(loop);
+    if (sums)
+      splitSums(loop, *sums);
+    noteFusedMaxima(loop);
     takeTypes(loop.getRegionIterArgs(), loop.getInitArgs());
     takeTypes(loop.getResults(), loop.getInitArgs());
-    return convert(*loop.getBody());
+    if (failed(convert(*loop.getBody())))
+      return failure();
+    if (sums)
+      addSums(loop.getResult(*sums));
+    return success();
+  }
+
+  /// Which value of a loop over keys has the sums of rows, if its blocks do
+  /// nothing else with them.
+  static std::optional<unsigned> findSums(scf::ForOp loop) {
+    auto ops = loop.getBody()->getOps<OnlineAttentionOp>();
+    if (ops.empty())
+      return std::nullopt;
+    auto sums = dyn_cast<BlockArgument>((*ops.begin()).getOuts()[2]);
+    if (!sums || sums.getOwner() != loop.getBody() || sums.getArgNumber() == 0)
+      return std::nullopt;
+    return sums.getArgNumber() - 1;
+  }
+
+  void noteFusedMaxima(scf::ForOp loop) {
+    for (auto op : loop.getBody()->getOps<OnlineAttentionOp>()) {
+      auto number = [&](unsigned out) {
+        auto argument = dyn_cast<BlockArgument>(op.getOuts()[out]);
+        bool isCarried = argument && argument.getOwner() == loop.getBody() &&
+                         argument.getArgNumber() > 0;
+        return isCarried ? argument.getArgNumber() - 1 : -1;
+      };
+      if (hasFusedSoftmax(op) && number(0) >= 0 && number(1) >= 0)
+        fusedMaxima[loop.getResult(number(0))] = loop.getResult(number(1));
+    }
+  }
+
+  /// Makes a loop carry parts of sums, which are added up after it. Those that
+  /// it begins with are divided, exactly.
+  void splitSums(scf::ForOp loop, unsigned number) {
+    OpOperand &init = loop.getInitArgsMutable()[number];
+    Value sums = init.get();
+    SmallVector<int64_t> shape = {
+        cast<VectorType>(sums.getType()).getDimSize(0), kPartialSums};
+    Value share = arith::ConstantOp::create(
+        b, DenseElementsAttr::get(vectorOf(shape, b.getF32Type()),
+                                  1.0f / kPartialSums));
+    init.set(arith::MulFOp::create(b, broadcastTo(b, sums, shape), share));
+  }
+
+  void addSums(Value sums) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointAfterValue(sums);
+    int64_t rows = cast<VectorType>(sums.getType()).getDimSize(0);
+    Value zero = arith::ConstantOp::create(
+        b, b.getZeroAttr(vectorOf({rows}, b.getF32Type())));
+    auto all = vector::MultiDimReductionOp::create(
+        b, sums, zero, SmallVector<bool>{false, true},
+        vector::CombiningKind::ADD);
+    sums.replaceAllUsesExcept(all, all);
   }
 
   LogicalResult convertWhile(scf::WhileOp loop) {
@@ -268,18 +328,17 @@ private:
     if (op.getLayout() != OnlineLayout::Mma)
       return op.emitOpError("is lowered for a GPU in layout<mma> only, got ")
              << "layout<" << stringifyOnlineLayout(op.getLayout()) << ">";
-    if (op.hasDropout())
-      return op.emitOpError("is not lowered for a GPU with dropout");
-    Type type = getElementTypeOrSelf(op.getQueryMutable().get());
-    if (Type element = getElementTypeOrSelf(op.getKey()); element != type)
-      return op.emitOpError("is lowered for a GPU with keys of the type of "
-                            "queries only, ")
-             << type << ", got " << element;
+    if (!matchPattern(op.getExact(), m_Constant()))
+      return op.emitOpError(
+          "is lowered for a GPU with a constant 'exact' only");
     std::optional<int64_t> bound = getKnownMost(op.getKey(), 0);
     if (!bound)
       return op.emitOpError("expected a constant bound of the number of keys: "
                             "tile the keys first");
     int64_t keys = llvm::alignTo(std::max<int64_t>(1, *bound), kMatrixUnit);
+    if (auto loop = dyn_cast<scf::ForOp>(op->getParentOp());
+        loop && matchPattern(op.getExact(), m_One()))
+      loop->setAttr(kRareLoopAttr, b.getUnitAttr());
     FailureOr<SmallVector<Value>> state = emitBlock(b, op, keys);
     if (failed(state))
       return failure();
@@ -307,6 +366,8 @@ private:
                                 zero, sum);
     Value finite =
         arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, sum, zero);
+    if (Value maximum = fusedMaxima.lookup(source))
+      finite = b.bitAnd(finite, broadcastTo(b, emitIsModerate(maximum), sizes));
     Value yes = arith::ConstantOp::create(b, b.getBoolAttr(true));
     replace(op, vector::MultiDimReductionOp::create(
                     b, finite, yes, SmallVector<bool>{true, true},
@@ -314,7 +375,27 @@ private:
     return success();
   }
 
+  /// Whether maxima are what a fused softmax may have.
+  Value emitIsModerate(Value maximum) {
+    auto constant = [&](double value) -> Value {
+      return arith::ConstantOp::create(
+          b, DenseElementsAttr::get(cast<VectorType>(maximum.getType()),
+                                    float(value)));
+    };
+    auto compare = [&](arith::CmpFPredicate predicate, double with) -> Value {
+      return arith::CmpFOp::create(b, predicate, maximum, constant(with));
+    };
+    Value isBounded = b.bitAnd(compare(arith::CmpFPredicate::OLE, kMostFused),
+                               compare(arith::CmpFPredicate::OGE, -kMostFused));
+    return arith::OrIOp::create(
+        b, isBounded,
+        compare(arith::CmpFPredicate::OEQ,
+                -std::numeric_limits<double>::infinity()));
+  }
+
   IndexBuilder b;
+  /// The maxima of rows, by the sums of values, of loops with a fused softmax.
+  DenseMap<Value, Value> fusedMaxima;
 };
 
 /// `text` with "?" for every number.
@@ -362,6 +443,51 @@ void mapToWorkgroups(scf::ForallOp loop) {
   loop.setMappingAttr(ArrayAttr::get(context, ids));
 }
 
+/// Whether a loop goes on, if at all, with a round in which its value `number`
+/// is true, and not after one: as `!(exact || finite)` does.
+bool hasAtMostTwoRounds(scf::WhileOp loop, unsigned number) {
+  auto go = loop.getConditionOp().getCondition().getDefiningOp<arith::XOrIOp>();
+  auto stop = go && matchPattern(go.getRhs(), m_One())
+                  ? go.getLhs().getDefiningOp<arith::OrIOp>()
+                  : nullptr;
+  return stop &&
+         llvm::is_contained(stop->getOperands(),
+                            Value(loop.getBeforeArguments()[number])) &&
+         matchPattern(loop.getYieldOp().getOperand(number), m_One());
+}
+
+/// Writes out the rounds of `attn-tile-keys` around a block, the exact one in a
+/// branch behind the other, so that the loop that runs has nothing of it.
+LogicalResult writeOutRounds(RewriterBase &rewriter, OnlineAttentionOp op) {
+  auto exact = dyn_cast<BlockArgument>(op.getExact());
+  auto rounds =
+      exact ? dyn_cast<scf::WhileOp>(exact.getOwner()->getParentOp()) : nullptr;
+  if (!rounds)
+    return success(); // There is one round.
+  if (!hasAtMostTwoRounds(rounds, exact.getArgNumber()))
+    return op.emitOpError("expected to be in the rounds of attn-tile-keys");
+  // The second is a loop still, with one iteration.
+  scf::WhileOp second = *scf::wrapWhileLoopInZeroTripCheck(
+      rounds, rewriter, /*forceCreateCheck=*/true);
+  scf::ConditionOp end = second.getConditionOp();
+  rewriter.inlineBlockBefore(second.getBeforeBody(), second, second.getInits());
+  SmallVector<Value> results(end.getArgs());
+  Value condition = end.getCondition();
+  rewriter.eraseOp(end);
+  rewriter.replaceOp(second, results);
+  // Whether there is a third one.
+  SmallVector<Operation *> dead = {condition.getDefiningOp()};
+  while (!dead.empty()) {
+    Operation *last = dead.pop_back_val();
+    if (!last || !isOpTriviallyDead(last))
+      continue;
+    for (Value operand : last->getOperands())
+      dead.push_back(operand.getDefiningOp());
+    rewriter.eraseOp(last);
+  }
+  return success();
+}
+
 struct ConvertOnlineToVector
     : attn::impl::ConvertOnlineToVectorBase<ConvertOnlineToVector> {
   void runOnOperation() override {
@@ -380,6 +506,12 @@ struct ConvertOnlineToVector
       mapToWorkgroups(loop);
       return WalkResult::skip();
     });
+    IRRewriter rewriter(&getContext());
+    SmallVector<OnlineAttentionOp> blocks;
+    getOperation()->walk([&](OnlineAttentionOp op) { blocks.push_back(op); });
+    for (OnlineAttentionOp op : blocks)
+      if (failed(writeOutRounds(rewriter, op)))
+        return signalPassFailure();
     TileConverter converter(getOperation()->getLoc());
     for (scf::ForallOp loop : loops)
       if (failed(converter.convert(*loop.getBody())))

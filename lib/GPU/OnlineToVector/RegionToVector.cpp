@@ -54,7 +54,7 @@ static SmallVector<int64_t> joinShapes(ValueRange values) {
 }
 
 static bool hasVectorForm(Operation &op) {
-  return OpTrait::hasElementwiseMappableTraits(&op) && op.getNumResults() == 1;
+  return OpTrait::hasElementwiseMappableTraits(&op);
 }
 
 /// Whether a quotient of vectors has the same divisor everywhere, and may be
@@ -274,23 +274,33 @@ private:
 };
 } // namespace
 
+/// A vector of the indices from `first` on.
+static Value emitIndices(ImplicitLocOpBuilder &b, ArrayRef<int64_t> shape,
+                         Value first) {
+  auto type = VectorType::get(shape, b.getIndexType());
+  Value steps = vector::StepOp::create(
+      b, VectorType::get(type.getNumElements(), b.getIndexType()));
+  return arith::AddIOp::create(b, vector::ShapeCastOp::create(b, type, steps),
+                               broadcastTo(b, first, shape),
+                               arith::IntegerOverflowFlags::nsw);
+}
+
+Value attn::emitPositions(ImplicitLocOpBuilder &b, const PositionTile &tile) {
+  return emitIndices(b, {tile.rows, 1}, tile.position);
+}
+
+Value attn::emitKeys(ImplicitLocOpBuilder &b, const PositionTile &tile) {
+  return emitIndices(b, {1, tile.keys}, tile.firstKey);
+}
+
 FailureOr<Value> attn::vectorizeRegion(ImplicitLocOpBuilder &b, Region &region,
                                        const PositionTile &tile, Value score,
                                        ValueRange captures) {
-  auto indices = [&](ArrayRef<int64_t> shape, Value first) -> Value {
-    auto type = VectorType::get(shape, b.getIndexType());
-    Value steps = vector::StepOp::create(
-        b, VectorType::get(type.getNumElements(), b.getIndexType()));
-    return arith::AddIOp::create(b, vector::ShapeCastOp::create(b, type, steps),
-                                 broadcastTo(b, first, shape),
-                                 arith::IntegerOverflowFlags::nsw);
-  };
   SmallVector<Value> arguments;
   if (score)
     arguments.push_back(score);
-  llvm::append_values(arguments, tile.batch, tile.head,
-                      indices({tile.rows, 1}, tile.position),
-                      indices({1, tile.keys}, tile.firstKey));
+  llvm::append_values(arguments, tile.batch, tile.head, emitPositions(b, tile),
+                      emitKeys(b, tile));
   llvm::append_range(arguments, captures);
   RegionDependence dependence(region, /*isScore=*/score != nullptr);
   TableReads reads(b, tile, dependence);

@@ -33,6 +33,11 @@ struct PositionTile {
   int64_t rows, keys;
 };
 
+/// The positions of rows, a vector (rows, 1), and the numbers of keys, a vector
+/// (1, keys).
+Value emitPositions(ImplicitLocOpBuilder &builder, const PositionTile &tile);
+Value emitKeys(ImplicitLocOpBuilder &builder, const PositionTile &tile);
+
 /// Whether `vectorizeRegion` has a form for a region: its operations on
 /// positions are elementwise and trap for no number, and its loads from tensors
 /// have indices that are `p`, `j` or neither, plus a scalar, or only a last

@@ -7,6 +7,7 @@
 
 #include "lib/GPU/VectorToLanes/LaneTransfers.h"
 #include "lib/GPU/VectorToLanes/Conversions.h"
+#include "lib/GPU/WorkgroupCopies/TileCopy.h"
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -122,6 +123,32 @@ static LogicalResult convertElementRead(vector::TransferReadOp read,
   return success();
 }
 
+/// Emits accesses of pairs of neighbours in `memory`, once for pairs that are
+/// aligned, which are one access each then, and once for others.
+static SmallVector<Value>
+emitForPairs(LaneValues &lanes, Value memory, TypeRange results,
+             llvm::function_ref<SmallVector<Value>(llvm::MaybeAlign)> emit) {
+  ImplicitLocOpBuilder &b = lanes.b;
+  auto type = cast<MemRefType>(memory.getType());
+  uint64_t bytes = type.getElementTypeBitWidth() / 4;
+  // Rows in workgroup memory are of even numbers of elements.
+  if (isWorkgroup(memory))
+    return emit(llvm::Align(bytes));
+  auto branch =
+      scf::IfOp::create(b, results, emitIsAligned(b, memory, int64_t(bytes)),
+                        /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  for (auto [block, alignment] :
+       {std::pair(branch.thenBlock(), llvm::MaybeAlign(bytes)),
+        std::pair(branch.elseBlock(), llvm::MaybeAlign())}) {
+    b.setInsertionPointToStart(block);
+    SmallVector<Value> values = emit(alignment);
+    if (!values.empty())
+      scf::YieldOp::create(b, values);
+  }
+  return SmallVector<Value>(branch.getResults());
+}
+
 LogicalResult attn::convertRead(vector::TransferReadOp read,
                                 LaneValues &lanes) {
   ImplicitLocOpBuilder &b = lanes.b;
@@ -137,26 +164,40 @@ LogicalResult attn::convertRead(vector::TransferReadOp read,
   // In pairs. Where a row is missing, another is read and not used.
   int64_t count = type.getDimSize(1) / 8, dim = memory.getRank() - 2;
   auto pair = VectorType::get({2}, type.getElementType());
-  SmallVector<Value> results(lanes.getNumElements(type));
+  Value numbers[2], areThere[2];
   for (int64_t half : {0, 1}) {
-    Value number = lanes.row(half);
-    Value isThere = exists(b, read, dim, number);
-    if (isThere)
-      number = arith::SelectOp::create(b, isThere, number, lanes.constant(0));
-    for (int64_t n = 0; n < count; ++n) {
-      Value column = arith::AddIOp::create(b, lanes.index.firstColumn,
-                                           lanes.constant(8 * n));
-      Value loaded = vector::LoadOp::create(
-          b, pair, read.getBase(),
-          offset(b, read.getIndices(), {number, column}));
-      for (int64_t e : {0, 1}) {
-        Value element = vector::ExtractOp::create(b, loaded, e);
-        if (isThere)
-          element =
-              arith::SelectOp::create(b, isThere, element, read.getPadding());
-        results[(2 * n + half) * 2 + e] = element;
-      }
-    }
+    numbers[half] = lanes.row(half);
+    areThere[half] = exists(b, read, dim, numbers[half]);
+    if (areThere[half])
+      numbers[half] = arith::SelectOp::create(b, areThere[half], numbers[half],
+                                              lanes.constant(0));
+  }
+  SmallVector<Value> pairs =
+      emitForPairs(lanes, read.getBase(), SmallVector<Type>(2 * count, pair),
+                   [&](llvm::MaybeAlign alignment) {
+                     SmallVector<Value> loaded;
+                     for (Value number : numbers)
+                       for (int64_t n = 0; n < count; ++n) {
+                         Value column = arith::AddIOp::create(
+                             b, lanes.index.firstColumn, lanes.constant(8 * n));
+                         loaded.push_back(vector::LoadOp::create(
+                             b, pair, read.getBase(),
+                             offset(b, read.getIndices(), {number, column}),
+                             /*nontemporal=*/false, alignment));
+                       }
+                     return loaded;
+                   });
+  SmallVector<Value> results(lanes.getNumElements(type));
+  for (auto [i, both] : llvm::enumerate(pairs)) {
+    int64_t half = int64_t(i) / count, n = int64_t(i) % count;
+    // As a pair, which is one register.
+    if (areThere[half])
+      both = arith::SelectOp::create(
+          b, areThere[half], both,
+          vector::FromElementsOp::create(
+              b, pair, ValueRange{read.getPadding(), read.getPadding()}));
+    for (int64_t e : {0, 1})
+      results[(2 * n + half) * 2 + e] = vector::ExtractOp::create(b, both, e);
   }
   lanes.set(read, std::move(results));
   return success();
@@ -206,8 +247,10 @@ static void storeExisting(ImplicitLocOpBuilder &b, ArrayRef<Value> elements,
   }
 }
 
-void attn::emitFragmentStore(LaneValues &lanes, ArrayRef<Value> elements,
-                             int64_t half, Value memory, ValueRange indices) {
+/// Stores pairs of half the rows of a fragment.
+static void storePairs(LaneValues &lanes, ArrayRef<Value> elements,
+                       int64_t half, Value memory, ValueRange indices,
+                       llvm::MaybeAlign alignment) {
   ImplicitLocOpBuilder &b = lanes.b;
   auto pair = VectorType::get({2}, elements.front().getType());
   Value row = lanes.row(half);
@@ -225,8 +268,17 @@ void attn::emitFragmentStore(LaneValues &lanes, ArrayRef<Value> elements,
     }
     Value both = vector::FromElementsOp::create(
         b, pair, ValueRange{elements[first], elements[first + 1]});
-    vector::StoreOp::create(b, both, memory, offset(b, indices, {row, column}));
+    vector::StoreOp::create(b, both, memory, offset(b, indices, {row, column}),
+                            /*nontemporal=*/false, alignment);
   }
+}
+
+void attn::emitFragmentStore(LaneValues &lanes, ArrayRef<Value> elements,
+                             int64_t half, Value memory, ValueRange indices) {
+  emitForPairs(lanes, memory, TypeRange(), [&](llvm::MaybeAlign alignment) {
+    storePairs(lanes, elements, half, memory, indices, alignment);
+    return SmallVector<Value>();
+  });
 }
 
 LogicalResult attn::convertWrite(vector::TransferWriteOp write,

@@ -8,8 +8,11 @@
 #include "lib/GPU/VectorToLanes/LaneValues.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -44,24 +47,115 @@ Value WorkgroupMemory::allocate(MemRefType type) {
         b, MemRefType::get({ShapedType::kDynamic}, b.getI8Type(),
                            MemRefLayoutAttrInterface{}, type.getMemorySpace()));
   b.setInsertionPointAfterValue(base);
-  Value offset = arith::ConstantIndexOp::create(b, size);
-  size += llvm::alignTo(type.getNumElements() *
-                            type.getElementType().getIntOrFloatBitWidth() / 8,
-                        16);
-  return memref::ViewOp::create(b, type, base, offset, ValueRange{});
+  Value offset = arith::ConstantIndexOp::create(b, 0);
+  buffers.push_back(
+      memref::ViewOp::create(b, type, base, offset, ValueRange{}));
+  return buffers.back();
+}
+
+namespace {
+/// Where a buffer is, and which operations of a block use it.
+struct PlacedBuffer {
+  memref::ViewOp view;
+  SmallVector<Operation *> users; ///< Not views.
+  int64_t begin = 0, end = 0;     ///< Bytes.
+  Operation *first = nullptr, *last = nullptr;
+
+  bool isUsedBeside(const PlacedBuffer &other) const {
+    return !last->isBeforeInBlock(other.first) &&
+           !other.last->isBeforeInBlock(first);
+  }
+};
+} // namespace
+
+static void findUsers(Value memory, SmallVectorImpl<Operation *> &users) {
+  for (Operation *user : memory.getUsers())
+    if (isa<ViewLikeOpInterface>(user))
+      findUsers(user->getResult(0), users);
+    else
+      users.push_back(user);
+}
+
+/// The block in which the uses of buffers are told apart: that of the launch,
+/// or of a branch that has all of them.
+static Block *findCommonBlock(gpu::LaunchOp launch,
+                              ArrayRef<PlacedBuffer> buffers) {
+  Block *block = &launch.getBody().front();
+  while (true) {
+    llvm::SmallPtrSet<Block *, 2> inner;
+    for (const PlacedBuffer &buffer : buffers)
+      for (Operation *user : buffer.users) {
+        Operation *parent = block->findAncestorOpInBlock(*user);
+        inner.insert(
+            isa<scf::IfOp>(parent)
+                ? parent->getRegion(0).isAncestor(user->getParentRegion())
+                      ? &parent->getRegion(0).front()
+                      : &parent->getRegion(1).front()
+                : block);
+      }
+    if (inner.size() != 1 || *inner.begin() == block)
+      return block;
+    block = *inner.begin();
+  }
+}
+
+/// Each buffer at the lowest place that is free for as long as it is used.
+static int64_t placeBuffers(MutableArrayRef<PlacedBuffer> buffers,
+                            Block *block) {
+  for (PlacedBuffer &buffer : buffers)
+    for (Operation *user : buffer.users) {
+      Operation *op = block->findAncestorOpInBlock(*user);
+      if (!buffer.first || op->isBeforeInBlock(buffer.first))
+        buffer.first = op;
+      if (!buffer.last || buffer.last->isBeforeInBlock(op))
+        buffer.last = op;
+    }
+  int64_t size = 0;
+  for (auto [i, buffer] : llvm::enumerate(buffers)) {
+    MemRefType type = buffer.view.getType();
+    int64_t bytes = llvm::alignTo(
+        type.getNumElements() * type.getElementTypeBitWidth() / 8, 16);
+    SmallVector<PlacedBuffer> beside;
+    llvm::copy_if(
+        buffers.take_front(i), std::back_inserter(beside),
+        [&](const PlacedBuffer &other) { return other.isUsedBeside(buffer); });
+    llvm::sort(beside, [](const PlacedBuffer &x, const PlacedBuffer &y) {
+      return x.begin < y.begin;
+    });
+    for (const PlacedBuffer &other : beside)
+      if (other.begin < buffer.begin + bytes)
+        buffer.begin = std::max(buffer.begin, other.end);
+    buffer.end = buffer.begin + bytes;
+    size = std::max(size, buffer.end);
+  }
+  return size;
 }
 
 LogicalResult WorkgroupMemory::setSize() {
   /// What a workgroup may have at most, on sm_90.
   constexpr int64_t kMostBytes = 227 << 10;
-  if (size == 0)
+  SmallVector<PlacedBuffer> used;
+  for (memref::ViewOp view : buffers) {
+    used.push_back({view, {}});
+    findUsers(view, used.back().users);
+    if (used.back().users.empty())
+      used.pop_back();
+  }
+  if (used.empty())
     return success();
+  int64_t size = placeBuffers(used, findCommonBlock(launch, used));
   if (size > kMostBytes)
     return emitError(launch.getLoc())
            << "needs " << size << " bytes of workgroup memory, of which GPUs "
            << "have at most " << kMostBytes
            << ": heads of fewer elements need less";
   OpBuilder b(launch);
+  for (PlacedBuffer &buffer : used) {
+    b.setInsertionPoint(buffer.view);
+    buffer.view.getByteShiftMutable().assign(
+        arith::ConstantIndexOp::create(b, launch.getLoc(), buffer.begin));
+  }
+  b.setInsertionPoint(launch);
   launch.getDynamicSharedMemorySizeMutable().assign(
       arith::ConstantIntOp::create(b, launch.getLoc(), b.getI32Type(), size));
   return success();

@@ -12,11 +12,17 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace mlir::attn {
 
-inline bool isVector(Value value) { return isa<VectorType>(value.getType()); }
+/// Whether a value is a vector of the workgroup. One of fewer elements than a
+/// warp has rows is of one thread, which keeps it.
+inline bool isVector(Value value) {
+  auto type = dyn_cast<VectorType>(value.getType());
+  return type && (type.getRank() != 1 || type.getDimSize(0) >= kRowsOfWarp);
+}
 
 inline bool hasVectors(Operation *op) {
   return llvm::any_of(op->getOperands(), isVector) ||
@@ -32,23 +38,26 @@ struct LaneIndex {
   Value isLeader;    ///< i1: t is 0
 };
 
-/// Workgroup memory of a launch, all of it dynamic.
+/// Workgroup memory of a launch, all of it dynamic. Buffers share it that are
+/// not used at the same time.
 class WorkgroupMemory {
 public:
   explicit WorkgroupMemory(gpu::LaunchOp launch) : launch(launch) {}
 
   /// Emits, at the start of the launch, memory of its own for a buffer of a
-  /// static shape.
+  /// static shape. Uses of two buffers that may share memory are on two sides
+  /// of a barrier.
   Value allocate(MemRefType type);
 
-  /// Gives the launch the size of what was allocated. Emits an error if it is
-  /// more than a workgroup may have.
+  /// Gives buffers their places, and the launch the size of all of them, when
+  /// everything that uses them is there. Emits an error if it is more than a
+  /// workgroup may have.
   LogicalResult setSize();
 
 private:
   gpu::LaunchOp launch;
   Value base;
-  int64_t size = 0; ///< Bytes.
+  SmallVector<memref::ViewOp> buffers;
 };
 
 /// Which elements of a vector a lane has; see attn-distribute-to-lanes.

@@ -125,7 +125,7 @@ private:
     if (auto comparison = dyn_cast<arith::CmpIOp>(op);
         comparison && convertColumnComparison(comparison, lanes))
       return success();
-    if (OpTrait::hasElementwiseMappableTraits(op) && op->getNumResults() == 1)
+    if (OpTrait::hasElementwiseMappableTraits(op))
       return convertElementwise(op);
     return rejectForLanes(op);
   }
@@ -134,18 +134,23 @@ private:
     auto type = dyn_cast<VectorType>(op->getResult(0).getType());
     if (!type)
       return rejectForLanes(op);
-    SmallVector<Value> results;
+    SmallVector<Type> types;
+    for (Type vector : op->getResultTypes())
+      types.push_back(getElementTypeOrSelf(vector));
+    SmallVector<SmallVector<Value>> results(types.size());
     for (int64_t i = 0, end = lanes.getNumElements(type); i < end; ++i) {
       SmallVector<Value> operands;
       for (Value operand : op->getOperands())
         operands.push_back(isVector(operand) ? lanes.get(operand)[i] : operand);
-      OperationState state(op->getLoc(), op->getName(), operands,
-                           {type.getElementType()},
+      OperationState state(op->getLoc(), op->getName(), operands, types,
                            op->getDiscardableAttrDictionary().getValue());
       state.propertiesAttr = op->getPropertiesAsAttribute();
-      results.push_back(b.create(state)->getResult(0));
+      for (auto [elements, element] :
+           llvm::zip_equal(results, b.create(state)->getResults()))
+        elements.push_back(element);
     }
-    lanes.set(op->getResult(0), std::move(results));
+    for (auto [result, elements] : llvm::zip_equal(op->getResults(), results))
+      lanes.set(result, std::move(elements));
     return success();
   }
 

@@ -7,15 +7,21 @@
 
 #include "dialect/Plan/Target.h"
 #include "dialect/Shared/IndexBuilder.h"
+#include "lib/GPU/ConvertedRows.h"
 #include "lib/GPU/Passes.h"
+#include "lib/GPU/RareLoop.h"
 #include "lib/GPU/WorkgroupCopies/TileCopy.h"
 #include "lib/Memory/LaterIteration.h"
 
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Interfaces/ValueBoundsOpInterface.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 #include <algorithm>
 
@@ -52,29 +58,53 @@ using namespace mlir::attn;
 
 namespace {
 
+/// What reads in a loop read of a buffer in its stead.
+struct StagedTile {
+  TileSource source; ///< In an iteration.
+  VectorType type;   ///< Of what is multiplied.
+  SmallVector<vector::TransferReadOp> reads;
+  Value buffer;
+  Value isAligned = nullptr; ///< Before the loop; null if it is not known.
+  /// What the first address of a thread grows by in each iteration; null if it
+  /// is not known.
+  Value distance = nullptr;
+};
+
 class LoopStaging {
 public:
   LoopStaging(scf::ForOp loop, ArrayRef<vector::TransferReadOp> reads,
               WorkgroupThreads threads)
-      : loop(loop), reads(reads), threads(threads), rewriter(loop),
-        b(loop.getLoc(), rewriter), numStages(chooseNumStages()) {}
+      : loop(loop), threads(threads), rewriter(loop),
+        b(loop.getLoc(), rewriter) {
+    llvm::MapVector<std::tuple<Value, Value, Type>, StagedTile> ofSources;
+    for (vector::TransferReadOp read : reads) {
+      ConvertedRows rows(read);
+      StagedTile &tile =
+          ofSources[{read.getBase(), rows.scales, rows.getType()}];
+      tile.source = {read.getBase(), rows.scales};
+      tile.type = rows.getType();
+      tile.reads.push_back(read);
+    }
+    tiles = llvm::to_vector(llvm::make_second_range(ofSources.takeVector()));
+    numStages = chooseNumStages();
+  }
 
   LogicalResult run() {
     if (numStages < 2 || !areFoundAhead())
       return failure();
-    for (vector::TransferReadOp read : reads)
-      buffers.push_back(
-          allocateTiles(threads, numStages, read.getVectorType()));
-    Value group = emitPrologue();
-    replaceLoop(group);
-    group = loop.getRegionIterArgs().drop_back().back();
-    Value stage = loop.getRegionIterArgs().back();
+    for (StagedTile &tile : tiles)
+      prepare(tile);
+    SmallVector<Value> carried = emitPrologue();
+    replaceLoop(carried);
+    size_t count = carried.size();
     b.setInsertionPointToStart(loop.getBody());
-    emitIteration(group, stage);
-    for (auto [read, buffer] : llvm::zip_equal(reads, buffers)) {
-      b.setInsertionPoint(read);
-      readTile(read, emitTileView(b, buffer, stage, read.getVectorType()));
-    }
+    emitIteration(loop.getRegionIterArgs().take_back(count));
+    Value stage = loop.getRegionIterArgs().take_back(count)[1];
+    for (StagedTile &tile : tiles)
+      for (vector::TransferReadOp read : tile.reads) {
+        b.setInsertionPoint(read);
+        readTile(read, emitTileView(b, tile.buffer, stage, tile.type));
+      }
     return success();
   }
 
@@ -88,9 +118,9 @@ private:
     constexpr int64_t kReserved = 1 << 10, kLeastBytes = 48 << 10,
                       kMostBytes = 96 << 10, kMost = 4;
     int64_t bytes = 0, size = 0;
-    for (vector::TransferReadOp read : reads) {
-      bytes += getTileBytes(1, read.getVectorType());
-      size = std::max(size, read.getVectorType().getShape().back());
+    for (const StagedTile &tile : tiles) {
+      bytes += getTileBytes(1, tile.type);
+      size = std::max(size, tile.type.getShape().back());
     }
     int64_t workgroups = size <= 64 ? 3 : 2;
     int64_t free =
@@ -100,17 +130,66 @@ private:
                                kMost);
   }
 
+  void prepare(StagedTile &tile) {
+    tile.buffer = allocateTiles(threads, numStages, tile.type);
+    Value memory = tile.source.rows, iv = loop.getInductionVar();
+    bool isLinear = true;
+    while (!loop.isDefinedOutsideOfLoop(memory)) {
+      auto part = memory.getDefiningOp<memref::SubViewOp>();
+      // Rows of a view begin where rows of what it is a view of do.
+      if (!part || !part.hasUnitStride() ||
+          !isZeroInteger(part.getMixedOffsets().back()))
+        return;
+      Value row = dyn_cast<Value>(part.getMixedOffsets().front());
+      isLinear &= part.getSourceType().getRank() == 2 &&
+                  (!row || row == iv || loop.isDefinedOutsideOfLoop(row));
+      memory = part.getSource();
+    }
+    tile.isAligned =
+        emitIsAligned(b, memory, getCopyAlignment(memory, tile.type));
+    auto type = cast<MemRefType>(memory.getType());
+    if (!isLinear || type.getRank() != 2 || isConvertedTile(memory, tile.type))
+      return;
+    auto parts = memref::ExtractStridedMetadataOp::create(b, memory);
+    tile.distance =
+        b.mul(b.mul(parts.getStrides()[0], type.getElementTypeBitWidth() / 8),
+              loop.getStep());
+  }
+
   /// Whether what is read, and whether, does not depend on what the loop
   /// carries. Leaves operations without users.
   bool areFoundAhead() {
     LaterIteration first(b, loop, loop.getLowerBound());
-    return llvm::all_of(reads, [&](vector::TransferReadOp read) {
-      return first.get(read.getBase()) && emitCondition(read, first);
+    return llvm::all_of(tiles, [&](StagedTile &tile) {
+      return findSource(tile, first).rows && emitCondition(tile, first);
     });
   }
 
-  /// Whether a read is executed in another iteration; null if it is not known
+  /// Of another iteration. What is not known ahead is null.
+  static TileSource findSource(const StagedTile &tile,
+                               LaterIteration &iteration) {
+    const TileSource &own = tile.source;
+    TileSource source;
+    if (own.scales)
+      source.scales = iteration.get(own.scales);
+    if (source.scales || !own.scales)
+      source.rows = iteration.get(own.rows);
+    return source;
+  }
+
+  /// Whether a tile is read in another iteration; null if it is not known
   /// ahead.
+  Value emitCondition(const StagedTile &tile, LaterIteration &iteration) {
+    Value result = b.boolean(false);
+    for (vector::TransferReadOp read : tile.reads) {
+      Value condition = emitCondition(read, iteration);
+      if (!condition)
+        return {};
+      result = b.bitOr(condition, result);
+    }
+    return result;
+  }
+
   Value emitCondition(vector::TransferReadOp read, LaterIteration &iteration) {
     Value result = b.boolean(true);
     Operation *inner = read;
@@ -127,71 +206,176 @@ private:
     return result;
   }
 
+  /// Whether something of iterations is loaded, which past the last one there
+  /// may be none of.
+  bool loadsAhead() {
+    SmallVector<Value> open;
+    for (StagedTile &tile : tiles) {
+      open.push_back(tile.source.rows);
+      if (tile.source.scales)
+        open.push_back(tile.source.scales);
+      for (vector::TransferReadOp read : tile.reads)
+        for (Operation *op = read->getParentOp(); op != loop.getOperation();
+             op = op->getParentOp())
+          open.push_back(cast<scf::IfOp>(op).getCondition());
+    }
+    llvm::SmallPtrSet<Operation *, 16> seen;
+    while (!open.empty()) {
+      Value value = open.pop_back_val();
+      Operation *op = value.getDefiningOp();
+      if (!op || loop.isDefinedOutsideOfLoop(value) || !seen.insert(op).second)
+        continue;
+      if (!isMemoryEffectFree(op))
+        return true;
+      llvm::append_range(open, op->getOperands());
+    }
+    return false;
+  }
+
+  /// Whether a tile has no more rows than are left in iteration `iv`, and so
+  /// none in one that there is not.
+  bool endsWithLoop(Value source, Value iv) {
+    using Variable = ValueBoundsConstraintSet::Variable;
+    AffineMap left = AffineMap::get(
+        0, 2, b.getAffineSymbolExpr(0) - b.getAffineSymbolExpr(1));
+    return ValueBoundsConstraintSet::compare(
+        Variable(source, 0), ValueBoundsConstraintSet::LE,
+        Variable(left, ValueRange{loop.getUpperBound(), iv}));
+  }
+
   /// Copies what iteration `iv` reads, if there is such a one; the group.
-  Value emitCopies(Value iv, Value stage) {
-    b.when(b.isLess(iv, loop.getUpperBound()), [&] {
-      LaterIteration iteration(b, loop, iv);
-      // Copies may share what they need.
-      SmallVector<std::pair<Value, Value>> sources;
-      for (vector::TransferReadOp read : reads)
-        sources.push_back(
-            {iteration.get(read.getBase()), emitCondition(read, iteration)});
-      for (auto [read, buffer, source] :
-           llvm::zip_equal(reads, buffers, sources))
-        b.when(source.second, [&] {
-          emitTileCopy(b, threads, source.first,
-                       emitTileView(b, buffer, stage, read.getVectorType()));
-        });
-    });
+  /// Threads have `addresses`, where they are known.
+  Value emitCopies(Value iv, Value stage, ValueRange addresses) {
+    Value exists = b.isLess(iv, loop.getUpperBound());
+    if (loadsAhead())
+      b.when(exists, [&] { emitCopiesAhead(iv, stage, addresses, nullptr); });
+    else
+      emitCopiesAhead(iv, stage, addresses, exists);
     return nvgpu::DeviceAsyncCreateGroupOp::create(
         b, nvgpu::DeviceAsyncTokenType::get(b.getContext()), ValueRange());
   }
 
-  Value emitPrologue() {
-    // The loop may have run before, and be read from still.
-    if (loop->getParentOp() != threads.launch.getOperation())
-      gpu::BarrierOp::create(b);
-    Value group, iv = loop.getLowerBound();
-    for (int64_t stage = 0; stage < numStages - 1; ++stage) {
-      group = emitCopies(iv, b.index(stage));
-      iv = b.add(iv, loop.getStep());
+  /// Of an iteration that there is if `exists`, or anyway if that is null.
+  void emitCopiesAhead(Value iv, Value stage, ValueRange addresses,
+                       Value exists) {
+    LaterIteration iteration(b, loop, iv);
+    // Copies may share what they need.
+    SmallVector<TileSource> sources;
+    SmallVector<Value> conditions, areAligned, views;
+    Value isSimple = b.boolean(true);
+    for (StagedTile &tile : tiles) {
+      TileSource source = findSource(tile, iteration);
+      sources.push_back(source);
+      conditions.push_back(emitCondition(tile, iteration));
+      areAligned.push_back(
+          tile.isAligned
+              ? tile.isAligned
+              : emitIsAligned(b, source.rows,
+                              getCopyAlignment(source.rows, tile.type)));
+      views.push_back(emitTileView(b, tile.buffer, stage, tile.type));
+      for (Value part : {areAligned.back(),
+                         emitIsWholeTile(b, threads, source, views.back()),
+                         conditions.back()})
+        isSimple = b.bitAnd(isSimple, part);
     }
-    return group;
+    if (exists && llvm::none_of(sources, [&](const TileSource &source) {
+          return endsWithLoop(source.rows, iv);
+        }))
+      isSimple = b.bitAnd(isSimple, exists);
+    // Mostly, all of a block is there, and copied without a question.
+    auto branch = scf::IfOp::create(b, isSimple, /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    for (auto [tile, source, view] : llvm::zip_equal(tiles, sources, views)) {
+      Value address;
+      if (tile.distance) {
+        address = addresses.front();
+        addresses = addresses.drop_front();
+      }
+      emitWholeTileCopy(b, threads, source, view, address);
+    }
+    b.setInsertionPointToStart(branch.elseBlock());
+    for (auto [source, condition, isAligned, view] :
+         llvm::zip_equal(sources, conditions, areAligned, views)) {
+      if (exists)
+        condition = b.bitAnd(condition, exists);
+      b.when(condition,
+             [&] { emitTileCopy(b, threads, source, view, isAligned); });
+    }
   }
 
-  /// Makes the loop carry the youngest group and the stage.
-  void replaceLoop(Value group) {
+  /// What the loop carries beside its own: the youngest group, the stage, and
+  /// the addresses of the copies that an iteration starts.
+  SmallVector<Value> emitPrologue() {
+    // What shares the memory, or the loop if it ran before, may be read still.
+    gpu::BarrierOp::create(b);
+    Value group, iv = loop.getLowerBound();
+    SmallVector<Value> addresses = emitAddresses(iv);
+    for (int64_t stage = 0; stage < numStages - 1; ++stage) {
+      group = emitCopies(iv, b.index(stage), addresses);
+      iv = b.add(iv, loop.getStep());
+      addresses = emitNextAddresses(addresses);
+    }
+    SmallVector<Value> carried = {group, b.index(0)};
+    llvm::append_range(carried, addresses);
+    return carried;
+  }
+
+  SmallVector<Value> emitAddresses(Value iv) {
+    LaterIteration iteration(b, loop, iv);
+    SmallVector<Value> addresses;
+    for (StagedTile &tile : tiles)
+      if (tile.distance)
+        addresses.push_back(emitFirstAddress(
+            b, threads, findSource(tile, iteration),
+            emitTileView(b, tile.buffer, b.index(0), tile.type)));
+    return addresses;
+  }
+
+  SmallVector<Value> emitNextAddresses(ValueRange addresses) {
+    SmallVector<Value> next;
+    for (StagedTile &tile : tiles)
+      if (tile.distance)
+        next.push_back(b.add(addresses[next.size()], tile.distance));
+    return next;
+  }
+
+  void replaceLoop(ValueRange carried) {
     auto interface = cast<LoopLikeOpInterface>(*loop);
     loop = cast<scf::ForOp>(*interface.replaceWithAdditionalIterOperands(
-        rewriter, {group, b.index(0)},
-        /*replaceInitOperandUsesInLoop=*/false));
+        rewriter, carried, /*replaceInitOperandUsesInLoop=*/false));
   }
 
-  void emitIteration(Value group, Value stage) {
+  void emitIteration(ValueRange carried) {
+    Value group = carried[0], stage = carried[1];
+    ValueRange addresses = carried.drop_front(2);
     nvgpu::DeviceAsyncWaitOp::create(b, group,
                                      b.getI32IntegerAttr(numStages - 2));
     gpu::BarrierOp::create(b);
     auto isEqual = [&](Value x, int64_t y) -> Value { return b.isEqual(x, y); };
-    Value one = b.index(1);
-    Value last = b.select(isEqual(stage, 0), numStages - 1, b.sub(stage, one));
+    Value one = b.index(1), after, last;
+    if (numStages == 2) {
+      last = after = b.sub(one, stage);
+    } else {
+      last = b.select(isEqual(stage, 0), numStages - 1, b.sub(stage, one));
+      after = b.select(isEqual(stage, numStages - 1), 0, b.add(stage, one));
+    }
     Value distance = b.mul(loop.getStep(), numStages - 1);
     Value ahead = b.add(loop.getInductionVar(), distance);
-    Value next = emitCopies(ahead, last);
-    Value nextStage =
-        b.select(isEqual(stage, numStages - 1), 0, b.add(stage, one));
+    SmallVector<Value> next = {emitCopies(ahead, last, addresses), after};
+    llvm::append_range(next, emitNextAddresses(addresses));
     auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
-    int64_t count = yield.getNumOperands();
-    yield->setOperand(count - 2, next);
-    yield->setOperand(count - 1, nextStage);
+    unsigned first = yield.getNumOperands() - next.size();
+    for (auto [i, value] : llvm::enumerate(next))
+      yield->setOperand(first + i, value);
   }
 
   scf::ForOp loop;
-  SmallVector<vector::TransferReadOp> reads;
   WorkgroupThreads threads;
   IRRewriter rewriter;
   IndexBuilder b;
+  SmallVector<StagedTile> tiles;
   int64_t numStages;
-  SmallVector<Value> buffers; ///< Of the reads.
 };
 
 } // namespace
@@ -212,13 +396,18 @@ static LogicalResult stageLoop(scf::ForOp loop,
 
 namespace {
 
-/// Whether each use of a read is as the factor `number` of a product.
+/// Whether each use of the rows that are read is as the factor `number` of a
+/// product.
 bool isFactor(vector::TransferReadOp read, unsigned number) {
-  return !read->use_empty() &&
-         llvm::all_of(read->getUses(), [&](OpOperand &use) {
-           return isa<vector::ContractionOp>(use.getOwner()) &&
-                  use.getOperandNumber() == number;
-         });
+  Value rows = ConvertedRows(read).rows;
+  return !rows.use_empty() && llvm::all_of(rows.getUses(), [&](OpOperand &use) {
+    return isa<vector::ContractionOp>(use.getOwner()) &&
+           use.getOperandNumber() == number;
+  });
+}
+
+bool isCopiedType(Type type) {
+  return type.isF16() || type.isBF16() || type.isF32();
 }
 
 /// Whether a read is of rows in global memory that can be copied.
@@ -230,8 +419,7 @@ bool isCopied(vector::TransferReadOp read) {
          !gpu::GPUDialect::hasWorkgroupMemoryAddressSpace(memory) &&
          llvm::all_of(type.getShape(),
                       [](int64_t size) { return size % 16 == 0; }) &&
-         (type.getElementType().isF16() || type.getElementType().isBF16() ||
-          type.getElementType().isF32()) &&
+         isCopiedType(ConvertedRows(read).getType().getElementType()) &&
          llvm::all_of(
              read.getIndices(),
              [](Value index) { return matchPattern(index, m_Zero()); }) &&
@@ -262,7 +450,8 @@ public:
         queries.push_back(read);
       } else if (isFactor(read, 1)) {
         auto loop = read->getParentOfType<scf::ForOp>();
-        if (loop && threads.launch->isProperAncestor(loop) &&
+        if (loop && !loop->hasAttr(kRareLoopAttr) &&
+            threads.launch->isProperAncestor(loop) &&
             dependsOn(read.getBase(), loop.getInductionVar()))
           ofLoops[loop].push_back(read);
         else
@@ -283,14 +472,16 @@ private:
   Value copy(vector::TransferReadOp read) {
     OpBuilder builder(read);
     ImplicitLocOpBuilder b(read.getLoc(), builder);
-    VectorType type = read.getVectorType();
+    ConvertedRows rows(read);
+    VectorType type = rows.getType();
     Value buffer = allocateTiles(threads, /*stages=*/1, type);
     Value tile =
         emitTileView(b, buffer, arith::ConstantIndexOp::create(b, 0), type);
-    // What the buffer held before may still be read.
-    if (read->getParentOp() != threads.launch.getOperation())
-      gpu::BarrierOp::create(b);
-    emitTileCopy(b, threads, read.getBase(), tile);
+    // What the memory held before may still be read.
+    gpu::BarrierOp::create(b);
+    emitTileCopy(b, threads, {read.getBase(), rows.scales}, tile,
+                 emitIsAligned(b, read.getBase(),
+                               getCopyAlignment(read.getBase(), type)));
     Value group = nvgpu::DeviceAsyncCreateGroupOp::create(
         b, nvgpu::DeviceAsyncTokenType::get(b.getContext()), ValueRange());
     nvgpu::DeviceAsyncWaitOp::create(b, group, b.getI32IntegerAttr(0));

@@ -7,7 +7,11 @@
 
 #include "lib/GPU/WorkgroupCopies/TileCopy.h"
 #include "dialect/Shared/IndexBuilder.h"
+#include "lib/GPU/ConvertedRows.h"
+#include "lib/Online/StoredElements.h"
 
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 
 #include <algorithm>
@@ -15,9 +19,6 @@
 
 using namespace mlir;
 using namespace mlir::attn;
-
-/// Bytes of one copy.
-static constexpr int64_t kChunkBytes = 16;
 
 static int64_t getElementBytes(ShapedType type) {
   return type.getElementTypeBitWidth() / 8;
@@ -56,65 +57,145 @@ Value attn::emitTileView(ImplicitLocOpBuilder &b, Value buffer, Value stage,
   return memref::SubViewOp::create(b, type, buffer, offsets, sizes, strides);
 }
 
+Value attn::emitIsAligned(ImplicitLocOpBuilder &builder, Value memory,
+                          int64_t alignment) {
+  IndexBuilder b(builder.getLoc(), builder);
+  auto type = cast<MemRefType>(memory.getType());
+  int64_t elementBytes = getElementBytes(type);
+  auto parts = memref::ExtractStridedMetadataOp::create(b, memory);
+  Value bytes = b.mul(parts.getOffset(), elementBytes);
+  for (auto [size, stride] :
+       llvm::zip_equal(type.getShape().drop_back(),
+                       ValueRange(parts.getStrides()).drop_back()))
+    if (size != 1)
+      bytes = b.bitOr(bytes, b.mul(stride, elementBytes));
+  Value pointer = memref::ExtractAlignedPointerAsIndexOp::create(b, memory);
+  bytes = b.bitOr(pointer, bytes);
+  return b.isEqual(b.bitAnd(bytes, b.index(alignment - 1)), 0);
+}
+
+bool attn::isConvertedTile(Value memory, ShapedType tile) {
+  return getElementTypeOrSelf(memory) != tile.getElementType();
+}
+
+int64_t attn::getCopyAlignment(Value memory, ShapedType tile) {
+  return kChunkBytes / getElementBytes(tile) *
+         getElementBytes(cast<MemRefType>(memory.getType()));
+}
+
 namespace {
 
 class CopyEmitter {
 public:
   CopyEmitter(ImplicitLocOpBuilder &builder, WorkgroupThreads threads,
-              Value source, Value tile)
+              TileSource from, Value tile)
       : b(builder.getLoc(), builder), thread(threads.launch.getThreadIds().x),
-        numThreads(threads.number), source(source), tile(tile),
-        type(cast<MemRefType>(tile.getType())),
-        elementBytes(getElementBytes(type)),
-        chunkSize(kChunkBytes / elementBytes),
+        numThreads(threads.number), source(from.rows), scales(from.scales),
+        tile(tile), type(cast<MemRefType>(tile.getType())),
+        isConverted(isConvertedTile(source, type)),
+        elementBytes(getElementBytes(cast<MemRefType>(source.getType()))),
+        chunkSize(kChunkBytes / getElementBytes(type)),
         chunks(type.getDimSize(1) / chunkSize),
+        neighbours(
+            std::gcd(std::min<int64_t>(8, numThreads), chunks & -chunks)),
+        rowsAtOnce(numThreads / neighbours),
         numRows(b.createOrFold<memref::DimOp>(source, 0)),
-        numColumns(cast<MemRefType>(source.getType()).getDimSize(1)) {}
+        numColumns(cast<MemRefType>(source.getType()).getDimSize(1)),
+        firstRow(b.div(thread, b.index(neighbours))),
+        place(b.rem(thread, b.index(neighbours))) {}
 
   /// A row is copied by neighbours, as many as divide both it and the
   /// workgroup, up to a line of 128 bytes; each of them is in the same columns
-  /// of every row. A loop goes through the rows: unrolled, it would hold their
-  /// addresses in registers for as long as what is around it runs.
-  void emit() {
-    Value isAligned = emitIsAligned();
-    int64_t neighbours =
-        std::gcd(std::min<int64_t>(8, numThreads), chunks & -chunks);
-    Value width = b.index(neighbours);
-    Value firstRow = b.div(thread, width);
-    Value place = b.rem(thread, width);
-    b.loop(firstRow, type.getDimSize(0), numThreads / neighbours,
-           [&](Value row) {
-             Value exists = b.isLess(row, numRows);
-             auto branch =
-                 scf::IfOp::create(b, isAligned, /*withElseRegion=*/true);
-             OpBuilder::InsertionGuard guard(b);
-             b.setInsertionPointToStart(branch.thenBlock());
-             emitAsynchronous(row, exists, place, neighbours);
-             b.setInsertionPointToStart(branch.elseBlock());
-             emitPlain(row, exists, place, width);
-           });
+  /// of every row. A loop goes through the rows.
+  void emitLoop(Value isAligned) {
+    if (!hasWholeChunks())
+      isAligned = b.boolean(false);
+    b.loop(firstRow, type.getDimSize(0), rowsAtOnce, [&](Value row) {
+      Value exists = b.isLess(row, numRows);
+      Value scale = emitScale(row, exists);
+      auto branch = scf::IfOp::create(b, isAligned, /*withElseRegion=*/true);
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(branch.thenBlock());
+      if (isConverted)
+        emitConverted(row, exists, scale);
+      else
+        emitAsynchronous(row, exists);
+      b.setInsertionPointToStart(branch.elseBlock());
+      emitPlain(row, exists, scale);
+    });
+  }
+
+  /// Whether all rows of the tile can be copied without a question which of
+  /// them this thread has.
+  bool isEven() {
+    return type.getDimSize(0) % rowsAtOnce == 0 && hasWholeChunks();
+  }
+
+  Value emitIsWhole() {
+    return b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::sge, numRows,
+                                         b.index(type.getDimSize(0)));
+  }
+
+  /// The address of the first byte that this thread copies, in `memory`.
+  Value emitFirstAddress(Value memory) {
+    auto parts = memref::ExtractStridedMetadataOp::create(b, memory);
+    Value pointer = memref::ExtractAlignedPointerAsIndexOp::create(b, memory);
+    // What a loop changes is one term: the other one is computed before it.
+    Value ofTile = b.add(pointer, b.mul(parts.getOffset(), elementBytes));
+    Value rowBytes = b.mul(parts.getStrides()[0], elementBytes);
+    Value ofThread =
+        b.add(b.mul(firstRow, rowBytes), b.mul(place, kChunkBytes));
+    return b.add(ofTile, ofThread);
+  }
+
+  /// Of a whole tile of aligned rows.
+  void emitRows(Value firstAddress) {
+    if (isConverted)
+      emitConvertedRows();
+    else
+      emitAsynchronousRows(firstAddress ? firstAddress
+                                        : emitFirstAddress(source));
   }
 
 private:
-  /// Whether each row begins at a multiple of 16 bytes, because the pointer,
-  /// the stride and the offset are such multiples. Only the last one depends on
-  /// the tile, so that the pointer takes no registers beside the address.
-  Value emitIsAligned() {
+  /// Each address of a row is the one before and what is between two rows, of
+  /// which registers hold one. Of memrefs it would be a product of the row and
+  /// the stride, in 64 bits, or a register for each.
+  void emitAsynchronousRows(Value from) {
+    auto pointerTo = [&](Value address, int64_t bytes,
+                         NVVM::NVVMMemorySpace space) -> Value {
+      address = b.add(address, bytes);
+      address = arith::IndexCastOp::create(b, b.getI64Type(), address);
+      auto type = LLVM::LLVMPointerType::get(b.getContext(), unsigned(space));
+      return LLVM::IntToPtrOp::create(b, type, address);
+    };
+    Value to = emitFirstAddress(tile);
     auto parts = memref::ExtractStridedMetadataOp::create(b, source);
-    Value pointer = memref::ExtractAlignedPointerAsIndexOp::create(b, source);
-    Value stride = b.mul(parts.getStrides()[0], elementBytes);
-    return b.bitAnd(emitIsMultiple(b.bitOr(pointer, stride), kChunkBytes),
-                    emitIsMultiple(parts.getOffset(), chunkSize));
+    Value distance = b.mul(parts.getStrides()[0], rowsAtOnce * elementBytes);
+    auto [strides, offset] = type.getStridesAndOffset();
+    int64_t tileDistance = strides[0] * elementBytes;
+    for (int64_t row = 0; row < type.getDimSize(0); row += rowsAtOnce) {
+      if (row > 0)
+        from = b.add(from, distance);
+      for (int64_t chunk = 0; chunk < chunks; chunk += neighbours) {
+        int64_t bytes = chunk * kChunkBytes;
+        Value existing;
+        if (!isWhole()) {
+          Value column = b.add(b.mul(place, chunkSize), chunk * chunkSize);
+          existing = arith::IndexCastOp::create(
+              b, b.getI32Type(), b.mul(countInChunk(column), elementBytes));
+        }
+        NVVM::CpAsyncOp::create(
+            b,
+            pointerTo(to, row * tileDistance + bytes,
+                      NVVM::NVVMMemorySpace::Shared),
+            pointerTo(from, bytes, NVVM::NVVMMemorySpace::Global), kChunkBytes,
+            NVVM::LoadCacheModifierKind::CG, existing);
+      }
+    }
   }
 
-  /// Of a power of two.
-  Value emitIsMultiple(Value number, int64_t of) {
-    Value rest = b.bitAnd(number, b.index(of - 1));
-    return b.isEqual(rest, 0);
-  }
-
-  void emitAsynchronous(Value row, Value exists, Value place,
-                        int64_t neighbours) {
+  void emitAsynchronous(Value row, Value exists) {
     Value first = b.mul(place, chunkSize);
     for (int64_t chunk = 0; chunk < chunks; chunk += neighbours) {
       Value column = b.add(first, chunk * chunkSize);
@@ -124,6 +205,65 @@ private:
           b, nvgpu::DeviceAsyncTokenType::get(b.getContext()), tile,
           ValueRange{row, column}, source, ValueRange{row, column},
           b.getIndexAttr(chunkSize), elements, /*bypassL1=*/b.getUnitAttr());
+    }
+  }
+
+  /// What elements of a row are multiplied by; null if they are floats.
+  Value emitScale(Value row, Value exists) {
+    if (!scales)
+      return {};
+    return b.choose(
+        exists,
+        [&]() -> Value { return memref::LoadOp::create(b, scales, row); },
+        [&] { return b.zero(b.getF32Type()); });
+  }
+
+  /// A stored element as one of the tile.
+  Value convert(Value element, Value scale) {
+    if (!isConverted)
+      return element;
+    return emitElement(b, element, scale, type.getElementType());
+  }
+
+  /// Whether the elements that become a chunk are there all or none, as those
+  /// that are converted have to be.
+  bool hasWholeChunks() { return !isConverted || numColumns % chunkSize == 0; }
+
+  /// In a loop: unrolled, it would hold what it loads in registers.
+  void emitConvertedRows() {
+    b.loop(firstRow, type.getDimSize(0), rowsAtOnce, [&](Value row) {
+      Value exists = b.boolean(true);
+      emitConverted(row, exists, emitScale(row, exists));
+    });
+  }
+
+  void emitConverted(Value row, Value exists, Value scale) {
+    auto stored = VectorType::get(chunkSize, getElementTypeOrSelf(source)),
+         copied = VectorType::get(chunkSize, type.getElementType());
+    Value first = b.mul(place, chunkSize);
+    for (int64_t chunk = 0; chunk < chunks; chunk += neighbours) {
+      Value column = b.add(first, chunk * chunkSize);
+      Value isThere = exists;
+      if (!isWhole())
+        isThere = b.bitAnd(exists, b.isLess(column, numColumns));
+      auto store = [&](Value elements) {
+        vector::StoreOp::create(b, elements, tile, ValueRange{row, column},
+                                /*nontemporal=*/false,
+                                llvm::MaybeAlign(kChunkBytes));
+      };
+      auto branch = scf::IfOp::create(b, isThere, /*withElseRegion=*/true);
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(branch.thenBlock());
+      Value loaded = vector::LoadOp::create(
+          b, stored, source, ValueRange{row, column},
+          /*nontemporal=*/false, llvm::MaybeAlign(chunkSize * elementBytes));
+      SmallVector<Value> numbers;
+      for (int64_t i = 0; i < chunkSize; ++i)
+        numbers.push_back(
+            convert(vector::ExtractOp::create(b, loaded, i), scale));
+      store(vector::FromElementsOp::create(b, copied, numbers));
+      b.setInsertionPointToStart(branch.elseBlock());
+      store(arith::ConstantOp::create(b, b.getZeroAttr(copied)));
     }
   }
 
@@ -137,7 +277,7 @@ private:
   }
 
   /// Element by element, since this is rare.
-  void emitPlain(Value row, Value exists, Value place, Value neighbours) {
+  void emitPlain(Value row, Value exists, Value scale) {
     b.loop(place, type.getDimSize(1), neighbours, [&](Value column) {
       Value isThere = exists;
       if (!isWhole())
@@ -145,7 +285,9 @@ private:
       Value element = b.choose(
           isThere,
           [&]() -> Value {
-            return memref::LoadOp::create(b, source, ValueRange{row, column});
+            return convert(
+                memref::LoadOp::create(b, source, ValueRange{row, column}),
+                scale);
           },
           [&] { return b.zero(type.getElementType()); });
       memref::StoreOp::create(b, element, tile, ValueRange{row, column});
@@ -158,28 +300,51 @@ private:
   IndexBuilder b;
   Value thread;
   int64_t numThreads;
-  Value source, tile;
+  Value source, scales, tile;
   MemRefType type; ///< Of the tile.
-  int64_t elementBytes;
-  int64_t chunkSize; ///< Elements.
-  int64_t chunks;    ///< Of a row.
-  Value numRows;     ///< Of the source.
+  bool isConverted;
+  int64_t elementBytes; ///< Of the source.
+  int64_t chunkSize;    ///< Elements.
+  int64_t chunks;       ///< Of a row.
+  int64_t neighbours;   ///< Threads that share a row.
+  int64_t rowsAtOnce;   ///< Of all threads.
+  Value numRows;        ///< Of the source.
   int64_t numColumns;
+  Value firstRow, place; ///< Of this thread; its place is in the row.
 };
 
 } // namespace
 
 void attn::emitTileCopy(ImplicitLocOpBuilder &b, WorkgroupThreads threads,
-                        Value source, Value tile) {
-  CopyEmitter(b, threads, source, tile).emit();
+                        TileSource source, Value tile, Value isAligned) {
+  CopyEmitter(b, threads, source, tile).emitLoop(isAligned);
+}
+
+Value attn::emitFirstAddress(ImplicitLocOpBuilder &b, WorkgroupThreads threads,
+                             TileSource source, Value tile) {
+  return CopyEmitter(b, threads, source, tile).emitFirstAddress(source.rows);
+}
+
+Value attn::emitIsWholeTile(ImplicitLocOpBuilder &b, WorkgroupThreads threads,
+                            TileSource source, Value tile) {
+  CopyEmitter copy(b, threads, source, tile);
+  if (!copy.isEven())
+    return arith::ConstantOp::create(b, b.getBoolAttr(false));
+  return copy.emitIsWhole();
+}
+
+void attn::emitWholeTileCopy(ImplicitLocOpBuilder &b, WorkgroupThreads threads,
+                             TileSource source, Value tile,
+                             Value firstAddress) {
+  CopyEmitter(b, threads, source, tile).emitRows(firstAddress);
 }
 
 void attn::readTile(vector::TransferReadOp read, Value tile) {
-  OpBuilder b(read);
-  Value zero = arith::ConstantIndexOp::create(b, read.getLoc(), 0);
-  auto own = vector::TransferReadOp::create(
-      b, read.getLoc(), read.getVectorType(), tile, ValueRange{zero, zero},
-      read.getPadding(), std::array{true, true});
-  read.replaceAllUsesWith(own.getResult());
-  read.erase();
+  OpBuilder builder(read);
+  IndexBuilder b(read.getLoc(), builder);
+  ConvertedRows rows(read);
+  VectorType type = rows.getType();
+  rows.replaceWith(vector::TransferReadOp::create(
+      b, type, tile, ValueRange{b.index(0), b.index(0)},
+      b.zero(type.getElementType()), std::array{true, true}));
 }

@@ -34,14 +34,49 @@ int64_t getTileBytes(int64_t stages, VectorType tile);
 Value emitTileView(ImplicitLocOpBuilder &builder, Value buffer, Value stage,
                    VectorType tile);
 
-/// Starts to copy the rows that `source` has, of a known number of elements, to
-/// `tile`, with 0 after them and after the last one, by all threads of a
-/// workgroup. Rows that are not aligned to 16 bytes are copied
-/// at once; others arrive with the group that is created next.
-void emitTileCopy(ImplicitLocOpBuilder &builder, WorkgroupThreads threads,
-                  Value source, Value tile);
+/// Where rows are copied from.
+struct TileSource {
+  Value rows;   ///< A matrix, whose rows are of a known number of elements.
+  Value scales; ///< What elements of i8 are multiplied by, row by row, or null.
+};
 
-/// Makes a read of as many rows and columns as there are one of `tile`.
+/// Bytes of one copy.
+inline constexpr int64_t kChunkBytes = 16;
+
+/// Whether each row of `memory`, and of views of it that begin with a row, is
+/// aligned to so many bytes, because the pointer, the offset and the strides
+/// are. A power of 2.
+Value emitIsAligned(ImplicitLocOpBuilder &builder, Value memory,
+                    int64_t alignment = kChunkBytes);
+
+/// Whether rows of `memory` are of another type than those of a tile.
+bool isConvertedTile(Value memory, ShapedType tile);
+
+/// What rows of `memory` are to be aligned to where they are copied to a tile:
+/// the bytes that one copy takes, of which those of another type become 16.
+int64_t getCopyAlignment(Value memory, ShapedType tile);
+
+/// Starts to copy the rows that `source` has to `tile`, with 0 after them and
+/// after the last element of each, by all threads of a workgroup. Rows of
+/// another type, and those that are not `isAligned`, as `getCopyAlignment` has
+/// it, are copied at once; others arrive with the group that is created next.
+void emitTileCopy(ImplicitLocOpBuilder &builder, WorkgroupThreads threads,
+                  TileSource source, Value tile, Value isAligned);
+
+/// Whether `source` has all rows of `tile`, and threads have equally many, so
+/// that `emitWholeTileCopy` can copy them.
+Value emitIsWholeTile(ImplicitLocOpBuilder &builder, WorkgroupThreads threads,
+                      TileSource source, Value tile);
+
+/// The same of a whole tile of aligned rows. The address, in bytes, is that of
+/// what this thread copies first, or null if it has yet to be computed.
+void emitWholeTileCopy(ImplicitLocOpBuilder &builder, WorkgroupThreads threads,
+                       TileSource source, Value tile, Value firstAddress);
+Value emitFirstAddress(ImplicitLocOpBuilder &builder, WorkgroupThreads threads,
+                       TileSource source, Value tile);
+
+/// Makes the rows of a read, which are as many as there are, with as many
+/// columns, those of `tile`.
 void readTile(vector::TransferReadOp read, Value tile);
 
 } // namespace mlir::attn

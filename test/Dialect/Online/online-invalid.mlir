@@ -138,7 +138,7 @@ func.func @key_rank(%q: tensor<16x8xf32>, %k: tensor<1x9x16xf32>, %v: tensor<9x4
 
 func.func @scales_of_floats(%q: tensor<3x16xf32>, %k: tensor<9x16xf32>, %s: tensor<9xf32>,
     %o: tensor<3x16xf32>, %m: tensor<8xf32>, %n: index, %e: i1) {
-  // expected-error @below {{operands 'key_scales' and 'value_scales': expected both, with layout<rows> and keys and values of i8, got layout<rows> and a key of 'f32'}}
+  // expected-error @below {{operands 'key_scales' and 'value_scales': expected both, with layout<rows> or layout<mma> and keys and values of i8, got layout<rows> and a key of 'f32'}}
   %r:3 = attn.online_attention layout<rows>
       ins(%q, %k, %k : tensor<3x16xf32>, tensor<9x16xf32>, tensor<9x16xf32>)
       scales(%s, %s : tensor<9xf32>, tensor<9xf32>)

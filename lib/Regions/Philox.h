@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef ATTN_REFERENCE_PHILOX_H
-#define ATTN_REFERENCE_PHILOX_H
+#ifndef ATTN_REGIONS_PHILOX_H
+#define ATTN_REGIONS_PHILOX_H
 
 #include "dialect/Shared/IndexBuilder.h"
 
@@ -28,4 +28,4 @@ Value buildIsKept(IndexBuilder &b, double rate, std::array<Value, 2> key,
 
 } // namespace mlir::attn
 
-#endif // ATTN_REFERENCE_PHILOX_H
+#endif // ATTN_REGIONS_PHILOX_H

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Reference/Philox.h"
+#include "lib/Regions/Philox.h"
 
 #include "dialect/Shared/Philox.h"
 

@@ -1,0 +1,67 @@
+//===- BoundRegisters.cpp - Several workgroups on a multiprocessor --------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/GPU/Passes.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+
+#include <algorithm>
+
+namespace mlir::attn {
+#define GEN_PASS_DEF_BOUNDREGISTERS
+#include "lib/GPU/Passes.h.inc"
+} // namespace mlir::attn
+
+using namespace mlir;
+
+/// The most numbers that a loop of a kernel carries.
+static int64_t findMostCarried(gpu::GPUFuncOp kernel) {
+  int64_t most = 0;
+  kernel.walk([&](scf::ForOp loop) {
+    most = std::max<int64_t>(
+        most, llvm::count_if(loop.getResultTypes(), llvm::IsaPred<FloatType>));
+  });
+  return most;
+}
+
+/// How many workgroups have room on a multiprocessor of sm_80, with as many
+/// registers as kernels with few carried numbers need.
+static int64_t countWorkgroups(int64_t threads, int64_t memoryBytes) {
+  constexpr int64_t kRegisters = 1 << 16, kOfThread = 168;
+  // Each workgroup takes 1 KB more than it asks for.
+  constexpr int64_t kBytes = 164 << 10, kMoreBytes = 1 << 10;
+  return std::min(kRegisters / (threads * kOfThread),
+                  kBytes / (memoryBytes + kMoreBytes));
+}
+
+namespace {
+struct BoundRegisters : attn::impl::BoundRegistersBase<BoundRegisters> {
+  void runOnOperation() override {
+    // Of heads of 64 elements: 32 sums of values, 4 of weights and 2 maxima.
+    constexpr int64_t kFew = 40;
+    getOperation()->walk([&](gpu::LaunchFuncOp launch) {
+      APInt threads, bytes;
+      auto kernel = SymbolTable::lookupNearestSymbolFrom<gpu::GPUFuncOp>(
+          launch, launch.getKernel());
+      Value memory = launch.getDynamicSharedMemorySize();
+      if (!kernel || !memory || !matchPattern(memory, m_ConstantInt(&bytes)) ||
+          !matchPattern(launch.getBlockSizeOperandValues().x,
+                        m_ConstantInt(&threads)) ||
+          findMostCarried(kernel) > kFew)
+        return;
+      int64_t count =
+          countWorkgroups(threads.getSExtValue(), bytes.getSExtValue());
+      if (count > 1)
+        kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                        OpBuilder(kernel).getI32IntegerAttr(int32_t(count)));
+    });
+  }
+};
+} // namespace

@@ -1,0 +1,56 @@
+//===- DeviceCode.h - The machine code of kernels for GPUs ------*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_TEST_UNIT_DEVICECODE_H
+#define ATTN_TEST_UNIT_DEVICECODE_H
+
+#include "attn/error.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace attn::test {
+
+struct DeviceInstruction {
+  std::string mnemonic; ///< Such as "HMMA.16816.F32".
+  bool isPredicated = false;
+  std::optional<size_t> target; ///< The number of where a branch goes.
+};
+
+/// What a warp executes of the loop of a kernel with the most products of
+/// matrices, in an iteration in which nothing rare happens: of the paths with
+/// the most products, and of those with the most copies, the shortest.
+struct HotPath {
+  long instructions = 0;
+  long integer = 0; ///< Of integers, and not uniform.
+  long products = 0;
+  long matrixLoads = 0; ///< LDSM
+  long shuffles = 0;
+  /// Exponentials in front of the second product, which so wait for nothing but
+  /// themselves: those behind its first mma are in its shadow.
+  long exposedExponentials = 0;
+  /// Accesses of 1 or 2 bytes to global memory, in all of the kernel, on the
+  /// path through this loop that has the fewest.
+  long narrowAccesses = 0;
+};
+
+/// The instructions of a kernel in the text that `nvdisasm -c` prints. Empty if
+/// it has no such kernel.
+std::vector<DeviceInstruction> readKernel(const std::string &disassembly,
+                                          const std::string &kernel);
+
+/// Nothing if no loop has a product of matrices.
+std::optional<HotPath> findHotPath(const std::vector<DeviceInstruction> &code);
+
+/// Runs nvdisasm on machine code.
+Expected<std::string> disassemble(const std::string &nvdisasm,
+                                  const std::string &cubin);
+
+} // namespace attn::test
+
+#endif // ATTN_TEST_UNIT_DEVICECODE_H
