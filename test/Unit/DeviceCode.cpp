@@ -13,12 +13,12 @@
 #include "llvm/Support/Program.h"
 
 #include <algorithm>
+#include <array>
 #include <fstream>
 #include <functional>
 #include <map>
 #include <regex>
 #include <sstream>
-#include <tuple>
 
 using namespace attn;
 using namespace attn::test;
@@ -51,7 +51,9 @@ std::vector<DeviceInstruction> test::readKernel(const std::string &disassembly,
       std::string operands = match[3];
       DeviceInstruction next{match[2], match[1].matched, {}};
       std::smatch target;
-      bool isBranch = next.mnemonic.starts_with("BRA") &&
+      // A call of a label in the kernel, not of a function, never returns.
+      bool isBranch = (next.mnemonic.starts_with("BRA") ||
+                       next.mnemonic.starts_with("CALL")) &&
                       std::regex_search(operands, target, reference);
       targets.push_back(isBranch ? target[1].str() : "");
       // "BRA P0, `(.L_x_0)", and "BRA.DIV UR4, ..." of threads that diverge.
@@ -110,58 +112,105 @@ bool isNarrow(const DeviceInstruction &instruction) {
           name.find(".S8") != std::string::npos);
 }
 
-/// The best path from `first` to `last`, without going back; empty if there is
-/// none.
-std::vector<size_t>
-findPath(const Code &code, size_t first, size_t last,
-         const std::function<Score(const DeviceInstruction &, size_t)> &score) {
+/// How many bytes of global memory a lane accesses.
+long countBytes(const DeviceInstruction &instruction) {
+  const std::string &name = instruction.mnemonic;
+  auto has = [&](const char *part) {
+    return name.find(part) != std::string::npos;
+  };
+  if (isNarrow(instruction))
+    return has("16") ? 2 : 1;
+  return has(".128") ? 16 : has(".64") ? 8 : 4;
+}
+
+/// Which instructions may follow one.
+std::vector<size_t> findNext(const Code &code, size_t i) {
+  const DeviceInstruction &instruction = code[i];
+  bool ends = instruction.target || starts(instruction, "EXIT") ||
+              starts(instruction, "RET") || starts(instruction, "BRA");
+  std::vector<size_t> next;
+  if ((instruction.isPredicated || !ends) && i + 1 < code.size())
+    next.push_back(i + 1);
+  if (instruction.target)
+    next.push_back(*instruction.target);
+  return next;
+}
+
+/// What may follow what in a kernel, without what begins loops again. Blocks
+/// may lie anywhere: those that seldom run are behind the end, and jump back.
+struct Flow {
+  std::vector<std::vector<size_t>> next;
+  std::vector<size_t> order; ///< All that can be reached, before what follows.
+  std::vector<std::pair<size_t, size_t>> loops; ///< Their first and last.
+};
+
+Flow findFlow(const Code &code) {
+  enum State { New, Open, Closed };
+  Flow flow;
+  flow.next.resize(code.size());
+  std::vector<State> states(code.size(), New);
+  struct Visit {
+    size_t instruction;
+    std::vector<size_t> left; ///< Of what may follow.
+  };
+  std::vector<Visit> stack;
+  auto open = [&](size_t i) {
+    states[i] = Open;
+    stack.push_back({i, findNext(code, i)});
+  };
+  open(0);
+  while (!stack.empty()) {
+    auto &[i, left] = stack.back();
+    if (left.empty()) {
+      states[i] = Closed;
+      flow.order.push_back(i);
+      stack.pop_back();
+      continue;
+    }
+    size_t next = left.back();
+    left.pop_back();
+    if (states[next] == Open) {
+      flow.loops.emplace_back(next, i);
+      continue;
+    }
+    flow.next[i].push_back(next);
+    if (states[next] == New)
+      open(next);
+  }
+  std::reverse(flow.order.begin(), flow.order.end());
+  return flow;
+}
+
+/// The best path from `first` to an instruction that `isLast`, which begins no
+/// loop again; empty if there is none.
+std::vector<size_t> findPath(const Flow &flow, size_t first,
+                             const std::function<bool(size_t)> &isLast,
+                             const std::function<Score(size_t)> &score) {
   struct Best {
     bool isThere = false;
     Score score = {};
-    size_t next = 0;
+    std::optional<size_t> next;
   };
-  std::vector<Best> best(code.size() + 1);
-  for (size_t i = last + 1; i-- > first;) {
+  std::vector<Best> best(flow.next.size());
+  for (size_t n = flow.order.size(); n-- > 0;) {
+    size_t i = flow.order[n];
     Best &own = best[i];
-    auto consider = [&](size_t next) {
-      if (next > last || !best[next].isThere ||
-          (own.isThere && best[next].score <= own.score))
-        return;
-      own = {true, best[next].score, next};
-    };
-    const DeviceInstruction &instruction = code[i];
-    if (i == last) {
+    if (isLast(i))
       own.isThere = true;
-    } else {
-      bool ends = starts(instruction, "EXIT") || starts(instruction, "RET") ||
-                  starts(instruction, "BRA");
-      if (instruction.isPredicated || !ends)
-        consider(i + 1);
-      if (instruction.target && *instruction.target > i)
-        consider(*instruction.target);
-    }
-    if (own.isThere) {
-      Score added = score(instruction, i);
-      for (size_t n = 0; n < added.size(); ++n)
-        own.score[n] += added[n];
-    }
+    else
+      for (size_t next : flow.next[i])
+        if (best[next].isThere &&
+            (!own.isThere || best[next].score > own.score))
+          own = {true, best[next].score, next};
+    Score added = score(i);
+    for (size_t k = 0; k < added.size(); ++k)
+      own.score[k] += added[k];
   }
   std::vector<size_t> path;
-  if (!best[first].isThere)
-    return path;
-  for (size_t i = first; i != last; i = best[i].next)
-    path.push_back(i);
-  path.push_back(last);
+  if (best[first].isThere)
+    for (std::optional<size_t> i = first; i; i = best[*i].next)
+      path.push_back(*i);
   return path;
-}
-
-/// Where loops begin and end, by jumps back.
-std::map<size_t, size_t> findLoops(const Code &code) {
-  std::map<size_t, size_t> loops;
-  for (size_t i = 0; i < code.size(); ++i)
-    if (code[i].target && *code[i].target <= i)
-      loops[*code[i].target] = i;
-  return loops;
 }
 
 bool isInteger(const DeviceInstruction &instruction) {
@@ -190,48 +239,50 @@ long countExposed(const Code &code, const std::vector<size_t> &path) {
   return count;
 }
 
-/// The number of narrow accesses from the start of a kernel through a loop to
-/// the end; that of all of them if no path is found.
-long countNarrow(const Code &code, size_t first, size_t last) {
-  std::vector<size_t> best;
-  long most = -1;
-  for (size_t end = last; end < code.size(); ++end) {
-    if (!starts(code[end], "EXIT") || code[end].isPredicated)
-      continue;
-    std::vector<size_t> path =
-        findPath(code, 0, end, [&](const DeviceInstruction &next, size_t i) {
-          bool isHot = i >= first && i <= last && starts(next, "HMMA");
-          return Score{isHot, -long(isNarrow(next)), 0};
-        });
-    long products = std::count_if(path.begin(), path.end(), [&](size_t i) {
-      return i >= first && i <= last && starts(code[i], "HMMA");
-    });
-    if (products > most) {
-      most = products;
-      best = path;
-    }
-  }
-  if (most <= 0)
-    return std::count_if(code.begin(), code.end(), isNarrow);
-  return std::count_if(best.begin(), best.end(),
-                       [&](size_t i) { return isNarrow(code[i]); });
+/// The path from the start of a kernel through a path in a loop to the end that
+/// has the fewest narrow accesses of those that access all rows: they load the
+/// most bytes in front of the loop, and store the most behind it, where what is
+/// rare loads, too. Empty if there is none.
+std::vector<size_t> findWidePath(const Code &code, const Flow &flow,
+                                 const std::vector<size_t> &loop) {
+  std::vector<bool> isHot(code.size()), isBehind(code.size());
+  for (size_t i : loop)
+    isHot[i] = true;
+  for (size_t i : flow.order)
+    if (isHot[i] || isBehind[i])
+      for (size_t next : flow.next[i])
+        isBehind[next] = true;
+  return findPath(
+      flow, 0,
+      [&](size_t i) {
+        return starts(code[i], "EXIT") && !code[i].isPredicated;
+      },
+      [&](size_t i) {
+        bool counts =
+            isBehind[i] ? starts(code[i], "STG")
+                        : starts(code[i], "LDG.") || starts(code[i], "LDGSTS.");
+        return Score{isHot[i], counts ? countBytes(code[i]) : 0,
+                     -long(isNarrow(code[i]))};
+      });
 }
 
 } // namespace
 
 std::optional<HotPath>
 test::findHotPath(const std::vector<DeviceInstruction> &code) {
+  Flow flow = findFlow(code);
   std::vector<size_t> path;
   Score most = {0, 0, 0};
-  for (auto [first, last] : findLoops(code)) {
-    auto score = [](const DeviceInstruction &next, size_t) {
-      return Score{starts(next, "HMMA"), starts(next, "LDGSTS"), -1};
+  for (auto [first, last] : flow.loops) {
+    auto score = [&](size_t i) {
+      return Score{starts(code[i], "HMMA"), starts(code[i], "LDGSTS"), -1};
     };
-    std::vector<size_t> candidate = findPath(code, first, last, score);
+    std::vector<size_t> candidate = findPath(
+        flow, first, [last = last](size_t i) { return i == last; }, score);
     Score sum = {};
     for (size_t i : candidate)
       for (size_t n = 0; n < sum.size(); ++n)
-        sum[n] += score(code[i], i)[n];
+        sum[n] += score(i)[n];
     if (sum[0] > 0 && sum > most) {
       most = sum;
       path = candidate;
@@ -239,21 +290,25 @@ test::findHotPath(const std::vector<DeviceInstruction> &code) {
   }
   if (path.empty())
     return std::nullopt;
+  std::vector<size_t> wide = findWidePath(code, flow, path);
+  if (wide.empty())
+    return std::nullopt;
   HotPath hot;
-  auto count = [&](auto matches) {
-    return std::count_if(path.begin(), path.end(),
+  auto count = [&](const std::vector<size_t> &instructions, auto matches) {
+    return std::count_if(instructions.begin(), instructions.end(),
                          [&](size_t i) { return matches(code[i]); });
   };
   auto countOf = [&](const char *prefix) {
-    return count(
-        [&](const DeviceInstruction &next) { return starts(next, prefix); });
+    return count(path, [&](const DeviceInstruction &next) {
+      return starts(next, prefix);
+    });
   };
   hot.instructions = long(path.size());
-  hot.integer = count(isInteger);
+  hot.integer = count(path, isInteger);
   hot.products = countOf("HMMA");
   hot.matrixLoads = countOf("LDSM");
   hot.shuffles = countOf("SHFL");
   hot.exposedExponentials = countExposed(code, path);
-  hot.narrowAccesses = countNarrow(code, path.front(), path.back());
+  hot.narrowAccesses = count(wide, isNarrow);
   return hot;
 }

@@ -34,8 +34,9 @@ struct HotPath {
   /// Exponentials in front of the second product, which so wait for nothing but
   /// themselves: those behind its first mma are in its shadow.
   long exposedExponentials = 0;
-  /// Accesses of 1 or 2 bytes to global memory, in all of the kernel, on the
-  /// path through this loop that has the fewest.
+  /// Accesses of 1 or 2 bytes to global memory, from the start of the kernel
+  /// through this path to the end. Of the ways there and from there that access
+  /// all rows, those with the fewest count.
   long narrowAccesses = 0;
 };
 
@@ -44,7 +45,7 @@ struct HotPath {
 std::vector<DeviceInstruction> readKernel(const std::string &disassembly,
                                           const std::string &kernel);
 
-/// Nothing if no loop has a product of matrices.
+/// Nothing if no loop that ends has a product of matrices.
 std::optional<HotPath> findHotPath(const std::vector<DeviceInstruction> &code);
 
 /// Runs nvdisasm on machine code.

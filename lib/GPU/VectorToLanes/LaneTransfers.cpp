@@ -149,6 +149,20 @@ emitForPairs(LaneValues &lanes, Value memory, TypeRange results,
   return SmallVector<Value>(branch.getResults());
 }
 
+/// Loads a pair: at once if it is aligned, else element by element. LLVM would
+/// make one load of two that differ in nothing but alignment.
+static Value loadPair(ImplicitLocOpBuilder &b, VectorType type, Value memory,
+                      SmallVector<Value> indices, llvm::MaybeAlign alignment) {
+  if (alignment)
+    return vector::LoadOp::create(b, type, memory, indices,
+                                  /*nontemporal=*/false, alignment);
+  Value first = memref::LoadOp::create(b, memory, indices);
+  indices.back() = arith::AddIOp::create(b, indices.back(),
+                                         arith::ConstantIndexOp::create(b, 1));
+  Value second = memref::LoadOp::create(b, memory, indices);
+  return vector::FromElementsOp::create(b, type, ValueRange{first, second});
+}
+
 LogicalResult attn::convertRead(vector::TransferReadOp read,
                                 LaneValues &lanes) {
   ImplicitLocOpBuilder &b = lanes.b;
@@ -172,21 +186,20 @@ LogicalResult attn::convertRead(vector::TransferReadOp read,
       numbers[half] = arith::SelectOp::create(b, areThere[half], numbers[half],
                                               lanes.constant(0));
   }
-  SmallVector<Value> pairs =
-      emitForPairs(lanes, read.getBase(), SmallVector<Type>(2 * count, pair),
-                   [&](llvm::MaybeAlign alignment) {
-                     SmallVector<Value> loaded;
-                     for (Value number : numbers)
-                       for (int64_t n = 0; n < count; ++n) {
-                         Value column = arith::AddIOp::create(
-                             b, lanes.index.firstColumn, lanes.constant(8 * n));
-                         loaded.push_back(vector::LoadOp::create(
-                             b, pair, read.getBase(),
-                             offset(b, read.getIndices(), {number, column}),
-                             /*nontemporal=*/false, alignment));
-                       }
-                     return loaded;
-                   });
+  SmallVector<Value> pairs = emitForPairs(
+      lanes, read.getBase(), SmallVector<Type>(2 * count, pair),
+      [&](llvm::MaybeAlign alignment) {
+        SmallVector<Value> loaded;
+        for (Value number : numbers)
+          for (int64_t n = 0; n < count; ++n) {
+            Value column = arith::AddIOp::create(b, lanes.index.firstColumn,
+                                                 lanes.constant(8 * n));
+            loaded.push_back(loadPair(
+                b, pair, read.getBase(),
+                offset(b, read.getIndices(), {number, column}), alignment));
+          }
+        return loaded;
+      });
   SmallVector<Value> results(lanes.getNumElements(type));
   for (auto [i, both] : llvm::enumerate(pairs)) {
     int64_t half = int64_t(i) / count, n = int64_t(i) % count;

@@ -1,0 +1,83 @@
+//===- DeviceCodeTest.cpp - Paths through machine code of GPUs ------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/Unit/DeviceCode.h"
+
+#include "gtest/gtest.h"
+
+#include <sstream>
+
+using namespace attn;
+using namespace attn::test;
+
+namespace {
+
+/// Instructions and labels, as nvdisasm prints them.
+std::vector<DeviceInstruction> read(const std::string &lines) {
+  std::istringstream input(lines);
+  std::string text = ".text.kernel:\n";
+  for (std::string line; std::getline(input, line);)
+    text += line.starts_with(".L") ? line + "\n"
+                                   : "        /*0000*/     " + line + " ;\n";
+  return readKernel(text, "kernel");
+}
+
+/// A product, and loads of aligned pairs, lie behind the end.
+TEST(DeviceCode, FollowsBlocksBehindTheEnd) {
+  std::optional<HotPath> hot = findHotPath(read(R"(@P0 BRA `(.L_x_4)
+LDG.E.U16 R0, [R2.64]
+LDG.E.U16 R1, [R2.64+0x2]
+.L_x_0:
+IADD3 R4, R4, 0x1, RZ
+HMMA.16816.F32 R8, R4, R6, R8
+@!P1 BRA `(.L_x_3)
+.L_x_1:
+@!P2 CALL.REL.NOINC `(.L_x_2)
+BRA `(.L_x_0)
+.L_x_2:
+STG.E [R2.64], R8
+EXIT
+.L_x_3:
+HMMA.16816.F32 R8, R4, R6, R8
+BRA `(.L_x_1)
+.L_x_4:
+LDG.E R0, [R2.64]
+BRA `(.L_x_0))"));
+  ASSERT_TRUE(hot);
+  EXPECT_EQ(hot->products, 2);
+  EXPECT_EQ(hot->integer, 1);
+  EXPECT_EQ(hot->instructions, 7);
+  EXPECT_EQ(hot->narrowAccesses, 0);
+}
+
+/// A way around stores, of rows that are missing, does not hide them.
+TEST(DeviceCode, CountsNarrowAccesses) {
+  std::optional<HotPath> hot = findHotPath(read(R"(@P0 LDG.E.U8 R0, [R2.64]
+.L_x_0:
+HMMA.16816.F32 R8, R4, R6, R8
+@P1 BRA `(.L_x_0)
+@P0 BRA `(.L_x_1)
+STG.E.U16 [R2.64], R8
+STG.E.U16 [R2.64+0x2], R9
+.L_x_1:
+@P0 EXIT
+STG.E.128 [R2.64+0x10], R8
+EXIT)"));
+  ASSERT_TRUE(hot);
+  EXPECT_EQ(hot->products, 1);
+  EXPECT_EQ(hot->narrowAccesses, 3);
+}
+
+TEST(DeviceCode, FindsNoLoopWithoutProducts) {
+  EXPECT_FALSE(findHotPath(read(R"(.L_x_0:
+IADD3 R4, R4, 0x1, RZ
+@P1 BRA `(.L_x_0)
+HMMA.16816.F32 R8, R4, R6, R8
+EXIT)")));
+}
+
+} // namespace
