@@ -121,11 +121,22 @@ static KernelOutcome compareResults(std::span<const NpyArray> results,
   return {KernelOutcome::passed, {}};
 }
 
+/// Whether derivatives read a log-sum-exp that nothing here computes: it has to
+/// be that of the other operands, which the oracle takes it to be.
+static bool readsSavedArgument(const std::string &text) {
+  bool derives = text.find("attn.attention_backward") != std::string::npos ||
+                 text.find("attn.attention_tangent") != std::string::npos;
+  return derives && text.find("attn.attention ") == std::string::npos &&
+         text.find("\"attn.attention\"") == std::string::npos;
+}
+
 /// Everything after compiling.
 static KernelOutcome runKernel(const Kernel &kernel, const std::string &text,
                                std::uint64_t seed) {
   constexpr std::int64_t unknownSizes[] = {1, 5, 19, 33};
   std::int64_t unknown = unknownSizes[seed % std::size(unknownSizes)];
+  if (readsSavedArgument(text))
+    return {KernelOutcome::skipped, "derivatives of saved results"};
   const Signature &signature = kernel.signature();
   std::int64_t elements = 0;
   for (const Parameter &argument : signature.arguments)
