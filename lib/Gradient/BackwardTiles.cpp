@@ -18,6 +18,7 @@
 
 #include "lib/Gradient/BackwardTiles.h"
 #include "lib/Plan/Plan.h"
+#include "lib/Plan/Redo.h"
 #include "lib/Regions/RegionDerivative.h"
 
 #include <limits>
@@ -81,7 +82,7 @@ SmallVector<Value> BackwardTiles::emit() {
     gradients.push_back(emitSum(results[4], op.getSinkGradient()));
   for (size_t number = 0; number < op.getOfCaptures().size(); ++number)
     gradients.push_back(captures.emitGradient(b, number, results[5 + number]));
-  return emitUnlessFinite(isFinite, gradients);
+  return emitUnlessFinite(b, op, isFinite, gradients);
 }
 
 /// The sums over the first dimension, as `out`.

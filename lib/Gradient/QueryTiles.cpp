@@ -43,21 +43,6 @@ template <typename Op> DerivativeUnit QueryTiles<Op>::emitUnit(Value n) {
   return {emitSequence(b, op, n), Value()};
 }
 
-/// The gradients as they are, or computed once more by an op without a plan,
-/// which the reference lowering is for.
-template <typename Op>
-SmallVector<Value> QueryTiles<Op>::emitUnlessFinite(Value isFinite,
-                                                    ValueRange gradients) {
-  return b.choose(
-      isFinite, [&] { return SmallVector<Value>(gradients); },
-      [&] {
-        auto exact = cast<Op>(b.clone(*op));
-        exact->removeAttr(PlanAttr::kName);
-        exact.getOutsMutable().assign(gradients);
-        return SmallVector<Value>(exact.getResults());
-      });
-}
-
 //===----------------------------------------------------------------------===//
 // Tiles
 //===----------------------------------------------------------------------===//

@@ -40,7 +40,6 @@ protected:
   OpFoldResult emitNumSequences();
   /// But for the head of keys.
   DerivativeUnit emitUnit(Value n);
-  SmallVector<Value> emitUnlessFinite(Value isFinite, ValueRange gradients);
 
   // Tiles.
   Value emitPadded(Value rows, ArrayRef<OpFoldResult> offsets,

@@ -11,6 +11,7 @@
 //
 
 #include "lib/Gradient/TangentTiles.h"
+#include "lib/Plan/Redo.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 
@@ -41,7 +42,7 @@ SmallVector<Value> TangentTiles::emit() {
   }
   SmallVector<Value> results(forall.getResults());
   Value isFinite = AllFiniteOp::create(b, results.pop_back_val());
-  return emitUnlessFinite(isFinite, results);
+  return emitUnlessFinite(b, op, isFinite, results);
 }
 
 void TangentTiles::emitIteration(scf::ForallOp forall) {

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/MultiToken/StripBackward.h"
+#include "lib/Plan/Redo.h"
 #include "lib/Reference/StageCode.h"
 
 #include "llvm/Support/MathExtras.h"
@@ -55,7 +56,7 @@ SmallVector<Value> StripBackward::emit() {
     results.push_back(emitGradient(number, forall.getResult(number)));
   Value isFinite =
       AllFiniteOp::create(*this, getI1Type(), forall.getResults().back());
-  return emitUnlessFinite(isFinite, results);
+  return emitUnlessFinite(*this, gradients, isFinite, results);
 }
 
 SmallVector<Value> StripBackward::createParts() {
@@ -152,18 +153,4 @@ Value StripBackward::emitGradient(unsigned number, Value parts) {
       generic(parts, TensorCode::emitSums(out, f32), {all, all.dropResult(0)},
               [&](ValueRange x) { return addF(x[1], x[0]); });
   return convertElements(sums, getElementTypeOrSelf(out));
-}
-
-/// The gradients as they are, or computed once more by an op without a plan,
-/// which the reference lowering is for (B4).
-SmallVector<Value> StripBackward::emitUnlessFinite(Value isFinite,
-                                                   ValueRange results) {
-  return choose(
-      isFinite, [&] { return SmallVector<Value>(results); },
-      [&] {
-        auto exact = cast<MultiTokenAttentionBackwardOp>(clone(*gradients));
-        exact->removeAttr(PlanAttr::kName);
-        exact.getOutsMutable().assign(results);
-        return SmallVector<Value>(exact.getResults());
-      });
 }

@@ -50,7 +50,6 @@ private:
   Box getPart(unsigned number, Value batch, Value unit);
   /// Of the results of iterations, those of the op.
   Value emitGradient(unsigned number, Value parts);
-  SmallVector<Value> emitUnlessFinite(Value isFinite, ValueRange results);
   RankedTensorType getDifferentiatedType(unsigned number) {
     return cast<RankedTensorType>(
         gradients.getDifferentiated()[number].first.getType());
