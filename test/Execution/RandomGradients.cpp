@@ -48,6 +48,8 @@ struct Derivative {
   string entry;
   std::vector<string> names;
   std::size_t numMain;
+  double numOutputs = 0; ///< Elements of the output that a gradient is of.
+  double valueSize = 0;  ///< How many of them are a row.
 };
 
 class Runner {
@@ -136,13 +138,17 @@ static Answer runGradient(const Kernel &kernel,
 }
 
 /// What an error may always be: where all that a gradient is a sum of cancels,
-/// it is no more accurate than that. Those of captures are sums of thousands.
-static double getSmallest(ElementType type, bool isCapture) {
+/// it is no more accurate than that. Gradients of scores are relative to the
+/// sum of the output times its gradient. Each rounded element of the output
+/// errs by at most half a unit, independently, and what all rows share gathers
+/// `terms` such errors: their sum is expected to be below `sqrt(terms)` eighths
+/// of a unit, and not seen above four times that.
+static double getSmallest(ElementType type, double terms) {
   double unit = type == ElementType::f64   ? 0x1p-30
                 : type == ElementType::f32 ? 0x1p-21
                 : type == ElementType::f16 ? 0x1p-10
                                            : 0x1p-7;
-  return isCapture ? 8 * unit : unit;
+  return unit * std::max(1.0, std::sqrt(terms) / 2);
 }
 
 static Sample createSample(std::uint64_t number, const SpecChoice &choice) {
@@ -207,7 +213,11 @@ bool Runner::run(std::uint64_t number) {
     return all;
   };
 
-  Derivative gradient{sample.entry + "_gradient", options.of, sample.numOwn},
+  double numOutputs = 1;
+  for (auto size : sample.results[0].second)
+    numOutputs *= double(size);
+  Derivative gradient{sample.entry + "_gradient", options.of, sample.numOwn,
+                      numOutputs, double(sample.results[0].second.back())},
       tangent{sample.entry + "_tangent", {"output", "log-sum-exp"}, 2};
   Expected<string> reverse = differentiate(text, options);
   if (!reverse)
@@ -263,7 +273,13 @@ bool Runner::check(std::uint64_t number, ElementType type, const string &text,
                 ofInputs = toleranceFor(type, Quantity::gradient);
       bool isCapture = r >= derivative.numMain;
       tolerance.bound = std::max(tolerance.bound, ofInputs.bound);
-      tolerance.smallest = getSmallest(type, isCapture);
+      tolerance.smallest = getSmallest(
+          type,
+          isCapture
+              ? std::max(derivative.valueSize,
+                         derivative.numOutputs /
+                             std::max<double>(1, answers[i].results[r].size()))
+              : 1);
       double &largest =
           largestErrors[derivative.entry + ", " + configurations[i].pipeline +
                         ", " + string(nameOf(type)) + ", result " +
