@@ -17,21 +17,22 @@
 #include "runtime/JIT/Target.h"
 #include "runtime/Support/Call.h"
 #include "test/Execution/Random.h"
+#include "test/Unit/InsertedPasses.h"
 #include "test/Unit/PipelinePasses.h"
 
-#include "mlir/ExecutionEngine/CRunnerUtils.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Parser/Parser.h"
+#include "llvm/ADT/bit.h"
 #include "llvm/Target/TargetMachine.h"
 
 #include "gtest/gtest.h"
 
-#include <array>
 #include <cmath>
 #include <memory>
 
 using namespace mlir;
 using namespace ::attn::jit;
+using namespace ::attn::test;
 
 namespace {
 
@@ -52,13 +53,13 @@ std::unique_ptr<LinkedCode> compile(const std::string &text,
   auto module = parseSourceString<ModuleOp>(text, &context);
   std::vector<std::string> passes;
   if (module)
-    ::attn::test::setTarget(*module, describeTarget(*target, readMachine()));
-  for (const std::string &pass : ::attn::test::listPasses()) {
+    setTarget(*module, describeTarget(*target, readMachine()));
+  for (const std::string &pass : listPasses()) {
     if (!inserted.empty())
       passes.push_back(inserted);
     passes.push_back(pass);
   }
-  if (!module || failed(::attn::test::runPasses(*module, passes)))
+  if (!module || failed(runPasses(*module, passes)))
     return nullptr;
   ::attn::CompileStats stats;
   auto object = generateCode(
@@ -71,81 +72,86 @@ std::unique_ptr<LinkedCode> compile(const std::string &text,
   return code ? std::move(*code) : nullptr;
 }
 
-/// A tensor of f32.
+/// A tensor in memory, and the descriptor of a memref that it is passed as.
 struct Tensor {
-  explicit Tensor(const std::array<int64_t, 4> &shape) {
-    int64_t count = 1;
-    for (int dim = 3; dim >= 0; --dim) {
-      view.sizes[dim] = shape[std::size_t(dim)];
-      view.strides[dim] = count;
-      count *= shape[std::size_t(dim)];
+  explicit Tensor(const InsertedArgument &argument) {
+    std::int64_t count = 1;
+    llvm::SmallVector<std::int64_t> strides;
+    for (std::int64_t size : llvm::reverse(argument.sizes)) {
+      strides.push_back(count);
+      count *= size;
     }
-    elements.resize(std::size_t(count));
-    for (std::size_t i = 0; i < elements.size(); ++i)
-      elements[i] = std::sin(float(i) * 0.37F + float(count));
-    view.basePtr = view.data = elements.data();
-    view.offset = 0;
+    for (std::int64_t i = 0; i < count; ++i) {
+      float number = std::sin(float(i) * 0.37F + float(count));
+      auto bits = llvm::bit_cast<std::uint32_t>(number);
+      if (argument.type == "bf16") {
+        append(std::uint16_t(bits >> 16));
+        continue;
+      }
+      bool isInteger = argument.type == "i32";
+      append(isInteger ? std::uint32_t(argument.integers[std::size_t(i)])
+                       : bits);
+    }
+    auto address = llvm::bit_cast<std::int64_t>(bytes.data());
+    descriptor = {address, address, /*offset=*/0};
+    llvm::append_range(descriptor, argument.sizes);
+    llvm::append_range(descriptor, llvm::reverse(strides));
   }
-  std::vector<float> elements;
-  StridedMemRefType<float, 4> view;
+
+  template <typename T> void append(T element) {
+    auto *begin = reinterpret_cast<const char *>(&element);
+    bytes.insert(bytes.end(), begin, begin + sizeof(T));
+  }
+
+  std::vector<char> bytes;
+  std::vector<std::int64_t> descriptor;
 };
 
-std::vector<float> run(const LinkedCode &code, int64_t queries, int64_t keys) {
-  Tensor query({2, 8, queries, 64}), key({2, 2, keys, 64}),
-      value({2, 2, keys, 64}), output({2, 8, queries, 64});
-  void *views[] = {&query.view, &key.view, &value.view, &output.view};
+/// What is in all of its arguments after a call, of which some are written.
+std::vector<std::vector<char>>
+run(const LinkedCode &code, const std::vector<InsertedArgument> &arguments) {
+  std::vector<Tensor> tensors;
+  for (const InsertedArgument &argument : arguments)
+    tensors.emplace_back(argument);
+  std::vector<void *> views;
+  for (Tensor &tensor : tensors)
+    views.push_back(tensor.descriptor.data());
   ::attn::support::CallRecord record;
   const char *failure =
-      ::attn::support::runGuarded(code.getEntry(), views, record);
+      ::attn::support::runGuarded(code.getEntry(), views.data(), record);
   EXPECT_EQ(failure, nullptr) << failure;
-  return output.elements;
+  std::vector<std::vector<char>> after;
+  for (Tensor &tensor : tensors)
+    after.push_back(std::move(tensor.bytes));
+  return after;
 }
 
-struct Case {
-  const char *name, *mask;
-  int64_t queries, keys;
-  std::size_t turn;
-};
-
-class InsertPassResult : public testing::TestWithParam<Case> {
+class InsertPassResult : public testing::TestWithParam<InsertedKernel> {
 protected:
   static void SetUpTestSuite() { mlir::attn::registerAllPasses(); }
 };
 
 TEST_P(InsertPassResult, IsTheSame) {
-  const Case &param = GetParam();
-  std::string text = R"(
-!q = tensor<?x8x?x64xf32>
-!k = tensor<?x2x?x64xf32>
-func.func @attn_kernel(%q: !q, %k: !k, %v: !k) -> !q {
-  %c0 = arith.constant 0 : index
-  %c2 = arith.constant 2 : index
-  %batch = tensor.dim %q, %c0 : !q
-  %length = tensor.dim %q, %c2 : !q
-  %init = tensor.empty(%batch, %length) : !q
-  %r = attn.attention ins(%q, %k, %v : !q, !k, !k) outs(%init : !q) )" +
-                     std::string(param.mask) + "\n  return %r : !q\n}\n";
+  const InsertedKernel &kernel = GetParam();
+  std::string text = kernel.text;
+  std::size_t begin = text.find('@');
+  text.replace(begin, text.find('(', begin) - begin, "@attn_kernel");
   std::unique_ptr<LinkedCode> plain = compile(text, "");
   ASSERT_TRUE(plain);
-  std::vector<float> expected = run(*plain, param.queries, param.keys);
-  const std::vector<std::string> all = {"canonicalize", "cse",
-                                        "loop-invariant-code-motion",
-                                        "fold-memref-alias-ops"};
-  for (const auto &[number, inserted] : llvm::enumerate(all)) {
-    if (!::attn::test::runsAllCases() && (number + param.turn) % 2)
+  auto expected = run(*plain, kernel.arguments);
+  ASSERT_FALSE(expected.back() == Tensor(kernel.arguments.back()).bytes);
+  for (const auto &[number, inserted] : llvm::enumerate(kInserted)) {
+    // One of them for each kernel, by turns.
+    if (!runsAllCases() && number != kernel.turn % kInserted.size())
       continue;
     std::unique_ptr<LinkedCode> code = compile(text, inserted);
     ASSERT_TRUE(code) << inserted;
-    EXPECT_EQ(run(*code, param.queries, param.keys), expected) << inserted;
+    EXPECT_TRUE(run(*code, kernel.arguments) == expected) << inserted;
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, InsertPassResult,
-    testing::Values(Case{"prefill", "", 70, 300, 0},
-                    Case{"window", "mask causal, sliding_window(99, 0)", 300,
-                         300, 1},
-                    Case{"decode", "", 1, 3000, 2}),
-    [](const auto &info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(All, InsertPassResult,
+                         testing::ValuesIn(listInsertedKernels()),
+                         [](const auto &info) { return info.param.name; });
 
 } // namespace

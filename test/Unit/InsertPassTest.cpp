@@ -15,6 +15,7 @@
 #include "lib/Kernel/KeptBuffers.h"
 #include "lib/Registration/Registration.h"
 #include "test/Execution/Random.h"
+#include "test/Unit/InsertedPasses.h"
 #include "test/Unit/PipelinePasses.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -23,83 +24,17 @@
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/StringSet.h"
-#include "llvm/Support/MemoryBuffer.h"
 
 #include "gtest/gtest.h"
 
 #include <map>
 
 using namespace mlir;
+using ::attn::test::InsertedKernel;
 
 namespace {
 
-const std::vector<std::string> kInserted = {"canonicalize", "cse",
-                                            "loop-invariant-code-motion",
-                                            "fold-memref-alias-ops"};
-
-//===----------------------------------------------------------------------===//
-// Kernels
-//===----------------------------------------------------------------------===//
-
-struct Kernel {
-  const char *name;
-  bool hasTiles; ///< Whether the target has products of tiles of bf16.
-  std::string text;
-  std::size_t turn = 0;
-};
-
-std::string readExample(const std::string &path) {
-  auto file = llvm::MemoryBuffer::getFile(ATTN_SOURCE_DIR "/examples/" + path);
-  EXPECT_TRUE(bool(file)) << path;
-  return file ? (*file)->getBuffer().str() : "";
-}
-
-std::string attentionText(const std::string &type, const std::string &length,
-                          const std::string &mask) {
-  std::string query = "tensor<?x8x" + length + "x64x" + type + ">";
-  std::string key = "tensor<?x2x?x64x" + type + ">";
-  return "func.func @attention(%q: " + query + ", %k: " + key + ", %v: " + key +
-         ", %o: " + query + ") -> " + query +
-         " {\n  %r = attn.attention ins(%q, %k, %v : " + query + ", " + key +
-         ", " + key + ")\n      outs(%o : " + query + ") " + mask +
-         "\n  return %r : " + query + "\n}\n";
-}
-
-std::vector<Kernel> listKernels() {
-  std::vector<Kernel> kernels = {
-      {"prefill", false, attentionText("f32", "?", "")},
-      {"causal_bf16", true, attentionText("bf16", "?", "mask causal")},
-      {"window", true,
-       attentionText("bf16", "?", "mask causal, sliding_window(255, 0)")},
-      {"decode_cached", false, readExample("decode/step.mlir")},
-      {"decode_split", false, attentionText("f32", "1", "")},
-      {"projection", true, R"(
-!x = tensor<1x1024x2048xbf16>
-!w = tensor<64x1024x32x2xbf16>
-func.func @project(%x: !x, %w: !w, %y: !x) -> !x {
-  %r = attn.projection ins(%x, %w : !x, !w) outs(%y : !x)
-  return %r : !x
-}
-)"},
-      {"layer", false, readExample("layer/decoder.mlir")},
-      {"multi_token", false, readExample("multi_token/paper.mlir")},
-      {"gradient", false, R"(
-!q = tensor<?x8x?x64xf32>
-!k = tensor<?x2x?x64xf32>
-!l = tensor<?x8x?xf32>
-func.func @gradient(%q: !q, %k: !k, %v: !k, %o: !q, %l: !l, %d: !q, %iq: !q,
-                    %ik: !k, %iv: !k) -> (!q, !k, !k) {
-  %r:3 = attn.attention_backward ins(%q, %k, %v, %o, %l, %d : !q, !k, !k, !q, !l, !q)
-      outs(%iq, %ik, %iv : !q, !k, !k) mask causal
-  return %r#0, %r#1, %r#2 : !q, !k, !k
-}
-)"}};
-  for (auto [turn, kernel] : llvm::enumerate(kernels))
-    kernel.turn = turn;
-  return kernels;
-}
-
-const char *describeTarget(const Kernel &kernel) {
+const char *describeTarget(const InsertedKernel &kernel) {
   return kernel.hasTiles ? "vector_bits = 512, vector_registers = 32, scalef = "
                            "true, bf16_dot = true, bf16_tiles = true"
                          : "";
@@ -146,7 +81,8 @@ Structure countStructure(ModuleOp module) {
 /// Runs the passes of a pipeline on a kernel, with another one before any.
 class Pipeline {
 public:
-  Pipeline(MLIRContext &context, const Kernel &kernel, llvm::StringRef lastPass)
+  Pipeline(MLIRContext &context, const InsertedKernel &kernel,
+           llvm::StringRef lastPass)
       : texts(::attn::test::listPasses()) {
     if (!lastPass.empty())
       texts.resize(::attn::test::findPass(texts, lastPass) + 1);
@@ -235,7 +171,7 @@ private:
   std::map<Key, std::optional<Structure>> known;
 };
 
-class InsertPass : public testing::TestWithParam<Kernel> {
+class InsertPass : public testing::TestWithParam<InsertedKernel> {
 protected:
   static void SetUpTestSuite() { mlir::attn::registerAllPasses(); }
 
@@ -246,7 +182,8 @@ protected:
     context.disableMultithreading();
     ScopedDiagnosticHandler silent(&context, [](Diagnostic &) {});
     Pipeline pipeline(context, GetParam(), lastPass);
-    for (const auto &[number, name] : llvm::enumerate(kInserted)) {
+    for (const auto &[number, name] :
+         llvm::enumerate(::attn::test::kInserted)) {
       // Every other one before the passes of a kernel, by turns.
       if (!::attn::test::runsAllCases() && (number + GetParam().turn) % 2)
         continue;
@@ -264,7 +201,8 @@ protected:
 /// The last pass that decides how a kernel is made.
 TEST_P(InsertPass, KeepsTheStructure) { check("attn-lower-prefetches"); }
 
-INSTANTIATE_TEST_SUITE_P(All, InsertPass, testing::ValuesIn(listKernels()),
+INSTANTIATE_TEST_SUITE_P(All, InsertPass,
+                         testing::ValuesIn(::attn::test::listInsertedKernels()),
                          [](const auto &info) { return info.param.name; });
 
 } // namespace
