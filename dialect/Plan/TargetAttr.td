@@ -19,9 +19,10 @@ def Attn_TargetAttr : AttrDef<Attn_Dialect, "Target"> {
   let mnemonic = "target";
   let summary = "the machine that kernels are compiled for";
   let description = [{
-    As `attn.target` of a module, says what lowerings may know of the machine: the runtime writes it, `attn-opt --attn-target` does, or a user. What
-    is not written is that of the default, a machine with AVX2 and FMA: output of
-    the tools does not depend on where they run.
+    As `attn.target` of a module, says what lowerings may know of the machine: the
+    runtime writes it, `attn-opt --attn-target` does, or a user. What is not written
+    is that of the default, a machine with AVX2 and FMA: output of the tools does not
+    depend on where they run.
 
     ```mlir
     module attributes {attn.target = #attn.target<
@@ -41,7 +42,6 @@ def Attn_TargetAttr : AttrDef<Attn_Dialect, "Target"> {
     | `l1_bytes`, `l2_bytes` | size of a cache of the first two levels; 0: there is none |
     | `page_bytes` | size of a page of virtual memory |
     | `memory_ns`, `memory_gbs` | time from a prefetch to its line where the memory is busy, and the bytes that one core reads from it in a nanosecond: their product is what has to be under way |
-
     | `gpu_multiprocessors` | multiprocessors of the GPU, each of which computes several workgroups at once |
     | `gpu_shared_bytes` | workgroup memory of one of them |
 
