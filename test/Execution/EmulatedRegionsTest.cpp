@@ -90,7 +90,7 @@ TEST(EmulatedRegions, documents) {
   text.clauses = "offset(bottom_right) mask causal, "
                  "document(%documents, %documents : tensor<?x?xi32>, "
                  "tensor<?x?xi32>)";
-  forSeeds(1, 3, [&](Random &random) {
+  forSeeds(1, numCases(16), [&](Random &random) {
     Index queries = random.between(1, 90);
     Inputs inputs(2, queries, queries + random.between(0, 90),
                   ElementType::bf16, random);
@@ -117,7 +117,7 @@ TEST(EmulatedRegions, matrices) {
   text.clauses = "score bias(%bias : tensor<?x2x?x?xf16>), "
                  "alibi(%slopes : tensor<2xf32>) "
                  "mask boolean(%keep : tensor<1x1x?x?xi1>)";
-  forSeeds(1, 3, [&](Random &random) {
+  forSeeds(1, numCases(16), [&](Random &random) {
     Inputs inputs(2, random.between(1, 90), random.between(1, 150),
                   ElementType::f16, random);
     TestTensor bias(ElementType::f16,
@@ -150,7 +150,7 @@ TEST(EmulatedRegions, limits_of_each_query) {
     %keep = arith.cmpi slt, %i, %end : i64
     attn.yield %keep : i1
   }, key_padding(%n : tensor<?xi32>))";
-  forSeeds(1, 3, [&](Random &random) {
+  forSeeds(1, numCases(16), [&](Random &random) {
     Inputs inputs(2, random.between(1, 90), random.between(1, 150),
                   ElementType::f16, random);
     TestTensor ends(ElementType::i64, {inputs.queries, 2});
@@ -186,7 +186,7 @@ TEST(EmulatedRegions, tables_at_distances_and_of_blocks) {
     %keep = tensor.extract %table[%row, %column] : tensor<?x?xi1>
     attn.yield %keep : i1
   })";
-  forSeeds(1, 3, [&](Random &random) {
+  forSeeds(1, numCases(16), [&](Random &random) {
     Inputs inputs(1, random.between(1, 150), random.between(1, 200),
                   ElementType::f16, random);
     TestTensor distances(ElementType::f32, {queryHeads, 200 + inputs.queries}),
@@ -241,7 +241,7 @@ TEST(EmulatedRegions, tables_of_tables) {
     %r = arith.addf %s, %x : f32
     attn.yield %r : f32
   } mask causal)";
-  forSeeds(1, 3, [&](Random &random) {
+  forSeeds(1, numCases(16), [&](Random &random) {
     Inputs inputs(1, random.between(1, 90), random.between(1, 150),
                   ElementType::bf16, random);
     Index size = random.between(1, 40);
