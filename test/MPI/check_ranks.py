@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -57,6 +58,13 @@ def expect(name, condition, output):
     if not condition:
         failures.append(name)
         print(f"failed: {name}\n{output}")
+
+
+def run_all(check, cases):
+    """Calls `check` for each case, two at a time: ranks mostly start and wait."""
+    with ThreadPoolExecutor(2) as pool:
+        for _ in pool.map(lambda case: check(*case), cases):
+            pass
 
 
 def check_gallery(options):
@@ -143,7 +151,8 @@ def check_variants(options, folder):
         (openmpi, 2, "static", [], None),
         (openmpi, 4, "heads_and_pieces", [], None),
     ]
-    for mpirun, ranks, entry, arguments, split in runs:
+
+    def check(mpirun, ranks, entry, arguments, split):
         more = ["--check", f"--cache-dir={cache}"]
         more += [f"--split={split}"] if split else []
         code, output, _ = run(options, mpirun, ranks, entry, arguments, *more)
@@ -153,12 +162,14 @@ def check_variants(options, folder):
             output,
         )
 
+    run_all(check, runs)
+
 
 def check_mistakes(options, folder):
     """What attn-run refuses, by name, and leaves no file of."""
     both = ["2x4x150x16", "2x2x170x16"]
     out = folder / "out.npy"
-    for ranks, entry, arguments, more, message in [
+    mistakes = [
         (3, "sink", both, ["--split=heads"], "heads that 3 ranks can share evenly"),
         (3, "sink", both, ["--split=batch"], "multiple of the 3 ranks"),
         (2, "sink", both, ["--split=rows"], "expected 'batch', 'heads'"),
@@ -167,7 +178,9 @@ def check_mistakes(options, folder):
         (2, "captured", both, [], "whole on every rank"),
         (2, "sink", ["2x4x150x8"], ["--split=sequence"], "dimension 3"),
         (2, "sink", [folder / "missing.npy"], ["--split=sequence"], "missing.npy"),
-    ]:
+    ]
+
+    def check(ranks, entry, arguments, more, message):
         code, output, seconds = run(
             options, options.open_mpi, ranks, entry, arguments, f"--out={out}", *more
         )
@@ -179,6 +192,8 @@ def check_mistakes(options, folder):
             and not out.exists(),
             output,
         )
+
+    run_all(check, mistakes)
     code, output, _ = launch(
         options.open_mpi, 1, [options.attn_run, VARIANTS, "--split=heads"]
     )
