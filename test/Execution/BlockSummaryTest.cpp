@@ -9,11 +9,11 @@
 #include "attn/block_summary.h"
 #include "test/Execution/Random.h"
 #include "test/Execution/RuleTesting.h"
+#include "test/Execution/Seeds.h"
 
 #include "gtest/gtest.h"
 
 #include <algorithm>
-#include <cstdlib>
 
 using attn::Argument, attn::Attention, attn::BlockSummary, attn::ElementType,
     attn::Expected, attn::Kernel;
@@ -24,20 +24,6 @@ template <typename T, int Rank> using Input = attn::Tensor<T, Rank>;
 namespace {
 
 constexpr Index headSize = 8;
-
-/// Runs `test` with several seeds, or with that of the environment.
-void forSeeds(const std::function<void(Random &)> &test) {
-  std::uint64_t first = 1, last = numCases(12);
-  if (const char *text = std::getenv("ATTN_BLOCK_SUMMARY_SEED"))
-    first = last = std::strtoull(text, nullptr, 10);
-  for (std::uint64_t seed = first; seed <= last; ++seed) {
-    SCOPED_TRACE("ATTN_BLOCK_SUMMARY_SEED=" + std::to_string(seed));
-    Random random(seed);
-    test(random);
-    if (testing::Test::HasFailure())
-      return;
-  }
-}
 
 /// Documents of some tens of positions, (B, S), perhaps with gaps in memory.
 TestTensor createDocuments(Index batch, Index length, Random &random) {
@@ -120,7 +106,7 @@ void expectSame(const Outcome &actual, const Outcome &expected) {
 }
 
 TEST(BlockSummary, TextAgreesWithTheOracle) {
-  forSeeds([](Random &random) {
+  forSeeds(1, numCases(12), [](Random &random) {
     Index batch = random.between(1, 2), length = random.between(1, 400);
     KernelText text = {.type = ElementType::f32,
                        .queryHeads = 2,
@@ -151,7 +137,7 @@ TEST(BlockSummary, TextAgreesWithTheOracle) {
 }
 
 TEST(BlockSummary, ServesManyKernels) {
-  forSeeds([](Random &random) {
+  forSeeds(1, numCases(12), [](Random &random) {
     Index batch = random.between(1, 2),
           length = random.pick<Index>({0, 1, 32, 33, random.between(34, 400)});
     Input<std::int32_t, 2> plain("documents"), known = plain.summarized(1, 32);
@@ -195,7 +181,7 @@ TEST(BlockSummary, MovingLeavesItUsable) {
 }
 
 TEST(BlockSummary, OfFlagsInFourDimensions) {
-  forSeeds([](Random &random) {
+  forSeeds(1, numCases(12), [](Random &random) {
     Index length = random.between(1, 300);
     Input<bool, 4> plain("keep", 1, 2, attn::dynamic, attn::dynamic),
         known = plain.summarized(1, 1, 32, 64);

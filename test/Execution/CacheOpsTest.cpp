@@ -9,9 +9,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "test/Execution/CacheText.h"
 #include "test/Execution/EverywhereRun.h"
 #include "test/Execution/Random.h"
 #include "test/Execution/RuleTesting.h"
+#include "test/Execution/Seeds.h"
 
 #include "gtest/gtest.h"
 
@@ -25,46 +27,31 @@ using std::string;
 
 namespace {
 
-enum class Kind { contiguous, ring, paged };
-
 /// A cache, and what was stored in it.
 struct TestCache {
-  Kind kind;
+  CacheKind kind;
   ElementType type, rowType;
   Index batch, heads, capacity, size; ///< Capacity, or the size of a page.
   TestTensor elements, scales, table;
 
   bool isInt8() const { return type == ElementType::i8; }
-  static string tensor(Index heads, Index size, ElementType type) {
-    return "tensor<?x" + std::to_string(heads) + "x?x" + std::to_string(size) +
-           "x" + string(nameOf(type)) + ">";
+  CacheText text() const {
+    return {.name = "%cache",
+            .kind = kind,
+            .stored = type,
+            .heads = heads,
+            .size = size};
   }
-  string cacheType() const { return tensor(heads, size, type); }
-  string scalesType() const {
-    return "tensor<?x" + std::to_string(heads) + "x?xf32>";
-  }
-  string rowsType() const { return tensor(heads, size, rowType); }
-  /// As an operand list with types.
-  string operands(const string &cache, const string &scales) const {
-    return isInt8() ? cache + ", " + scales + " : " + cacheType() + ", " +
-                          scalesType()
-                    : cache + " : " + cacheType();
-  }
-  string kindClause() const {
-    return kind == Kind::ring    ? " ring"
-           : kind == Kind::paged ? " table(%table : tensor<?x?xi32>)"
-                                 : "";
-  }
-  string parameters() const {
-    return "%cache: " + cacheType() +
-           (isInt8() ? ", %scales: " + scalesType() : "") +
-           (kind == Kind::paged ? ", %table: tensor<?x?xi32>" : "");
+  /// Rows of which it can store any number.
+  string rowsOf(ElementType element) const {
+    return tensorType(
+        "?x" + std::to_string(heads) + "x?x" + std::to_string(size), element);
   }
   std::vector<Argument> arguments() const {
     std::vector<Argument> result = {elements.view()};
     if (isInt8())
       result.push_back(scales.view());
-    if (kind == Kind::paged)
+    if (kind == CacheKind::paged)
       result.push_back(table.view());
     return result;
   }
@@ -72,10 +59,10 @@ struct TestCache {
 
 /// A cache of `pages` pages, or of one entry for each sequence, filled with
 /// what a new cache of a caller may hold. Tables list all pages, shuffled.
-TestCache createCache(Kind kind, ElementType type, ElementType rowType,
+TestCache createCache(CacheKind kind, ElementType type, ElementType rowType,
                       Index batch, Index heads, Index capacity, Index size,
                       Index maxPages, Random &random, Layout layout = {}) {
-  Index entries = kind == Kind::paged ? batch * maxPages + 1 : batch;
+  Index entries = kind == CacheKind::paged ? batch * maxPages + 1 : batch;
   TestCache cache{kind,
                   type,
                   rowType,
@@ -93,7 +80,7 @@ TestCache createCache(Kind kind, ElementType type, ElementType rowType,
   for (std::size_t i = pages.size(); i > 1; --i)
     std::swap(pages[i - 1],
               pages[std::size_t(random.between(0, Index(i) - 1))]);
-  if (kind == Kind::paged)
+  if (kind == CacheKind::paged)
     cache.table.fill([&](const Shape &index) {
       return double(pages[std::size_t(index[0] * maxPages + index[1])]);
     });
@@ -111,26 +98,22 @@ TestTensor integers(ElementType type, const std::vector<Index> &values) {
 /// Appends, and reads again.
 string writeAppendAndRead(const TestCache &cache, ElementType readType,
                           ElementType lengthType, bool hasCounts) {
-  string lengths = "tensor<?x" + string(nameOf(lengthType)) + ">";
-  string read = TestCache::tensor(cache.heads, cache.size, readType);
-  string results =
-      cache.cacheType() + (cache.isInt8() ? ", " + cache.scalesType() : "");
-  return "func.func @f(%rows: " + cache.rowsType() + ", %lengths: " + lengths +
+  string lengths = "tensor<?x" + string(nameOf(lengthType)) + ">",
+         rows = cache.rowsOf(cache.rowType), read = cache.rowsOf(readType);
+  CacheText text = cache.text();
+  string results = text.types() + ", " + read;
+  return "func.func @f(%rows: " + rows + ", %lengths: " + lengths +
          ", %after: " + lengths + ", %n: index" +
          (hasCounts ? ", %counts: tensor<?xi32>" : "") + ", " +
-         cache.parameters() + ") -> (" + results + ", " + read + ") {\n" +
-         (cache.isInt8() ? "%0:2" : "%0") +
-         " = attn.cache_append ins(%rows : " + cache.rowsType() + ") outs(" +
-         cache.operands("%cache", "%scales") +
-         ") lengths(%lengths : " + lengths + ")" +
-         (hasCounts ? " counts(%counts : tensor<?xi32>)" : "") +
-         cache.kindClause() + "\n%read = attn.cache_read ins(" +
-         (cache.isInt8() ? cache.operands("%0#0", "%0#1")
-                         : cache.operands("%0", "")) +
-         ") lengths(%after : " + lengths + ")" + cache.kindClause() +
-         " size(%n) -> " + read + "\nreturn " +
-         (cache.isInt8() ? "%0#0, %0#1" : "%0") + ", %read : " + results +
-         ", " + read + "\n}\n";
+         text.parameters() +
+         (text.isPaged() ? ", %table: tensor<?x?xi32>" : "") + ") -> (" +
+         results + ") {\n" +
+         text.append(
+             "%rows : " + rows,
+             "lengths(%lengths : " + lengths + ")" +
+                 (hasCounts ? " counts(%counts : tensor<?xi32>)" : "")) +
+         text.readUpdated("%read", "lengths(%after : " + lengths + ")", read) +
+         "return " + text.updated() + ", %read : " + results + "\n}\n";
 }
 
 std::vector<ElementType> widerThan(ElementType type) {
@@ -148,18 +131,15 @@ std::vector<ElementType> widerThan(ElementType type) {
 }
 
 TEST(CacheOps, random) {
-  std::uint64_t seed = 7200;
   int failed = 0, succeeded = 0;
-  for (int i = 0; i < numCases(80); ++i, ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    Random random(seed);
-    Kind kind = random.pick<Kind>({Kind::contiguous, Kind::ring, Kind::paged});
+  forSeeds(7200, numCases(80), [&](Random &random) {
+    CacheKind kind = random.pick(allCacheKinds);
     ElementType type = random.pick<ElementType>(
         {ElementType::f64, ElementType::f32, ElementType::f16,
          ElementType::bf16, ElementType::i8});
     Index batch = random.between(0, 3), heads = random.between(1, 2),
           size = random.pick<Index>({1, 3, 8, 17}),
-          capacity = random.between(kind == Kind::paged ? 1 : 0, 9),
+          capacity = random.between(kind == CacheKind::paged ? 1 : 0, 9),
           maxPages = random.between(0, 4), rows = random.between(0, 6);
     Layout layout;
     if (random.chance(0.5))
@@ -168,20 +148,21 @@ TEST(CacheOps, random) {
     TestCache cache =
         createCache(kind, type, random.pick(widerThan(type)), batch, heads,
                     capacity, size, maxPages, random, layout);
-    if (kind == Kind::paged && random.chance(0.3) && batch * maxPages > 0)
+    if (kind == CacheKind::paged && random.chance(0.3) && batch * maxPages > 0)
       cache.table.set(
           {random.between(0, batch - 1), random.between(0, maxPages - 1)},
           double(random.between(-2, batch * maxPages + 2)));
 
     // Mostly what fits.
     bool hasCounts = random.chance(0.5);
-    Index room = kind == Kind::paged ? capacity * maxPages : capacity;
+    Index room = kind == CacheKind::paged ? capacity * maxPages : capacity;
     std::vector<Index> lengths, counts, after;
     for (Index b = 0; b < batch; ++b) {
       Index count = hasCounts ? random.between(0, rows) : rows;
       if (hasCounts && random.chance(0.02))
         count = random.pick<Index>({-1, rows + 1});
-      Index most = kind == Kind::ring ? 40 : std::max<Index>(room - count, 0);
+      Index most =
+          kind == CacheKind::ring ? 40 : std::max<Index>(room - count, 0);
       Index length = random.between(0, most);
       if (random.chance(0.04))
         length = random.pick<Index>({-1, room - count + 1, -100});
@@ -210,9 +191,9 @@ TEST(CacheOps, random) {
     // The checks of the read come before the append too.
     Results results = runEverywhere(text, arguments);
     ++(results.error.empty() ? succeeded : failed);
-    if (testing::Test::HasFailure())
-      break;
-  }
+  });
+  if (getOnlySeed())
+    return;
   // Neither is rare.
   EXPECT_GT(failed, numCases(80) / 8);
   EXPECT_GT(succeeded, numCases(80) * 3 / 4);

@@ -46,9 +46,7 @@ Results runStep(const CachedAttention &step, const std::vector<Shape> &shapes,
     arguments.emplace_back(tensors.back());
   }
   arguments.insert(arguments.end(), others.begin(), others.end());
-  string named = *text;
-  named.replace(named.find("@attention"), 10, "@f");
-  return runEverywhere(named, arguments);
+  return runEverywhere(*text, arguments);
 }
 
 TEST(CachedAttention, contiguous) {

@@ -11,9 +11,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "test/Execution/CacheText.h"
 #include "test/Execution/EverywhereRun.h"
 #include "test/Execution/Random.h"
 #include "test/Execution/RuleTesting.h"
+#include "test/Execution/Seeds.h"
 
 #include "gtest/gtest.h"
 
@@ -27,75 +29,64 @@ using std::string;
 
 namespace {
 
-enum class Kind { contiguous, ring, paged };
-
-string tensorType(const string &dims, ElementType type) {
-  return "tensor<" + dims + "x" + string(nameOf(type)) + ">";
-}
-
 /// The cache of the key or of the value.
 struct StoredOperand {
   string name;
-  Kind kind;
+  CacheKind kind;
   ElementType type, readType;
   Index heads, rows, size; ///< Rows: the capacity, or those of a page.
   bool hasStaticRows;
   TestTensor elements, scales, table;
 
   bool isInt8() const { return type == ElementType::i8; }
-  string dims() const {
-    return "?x" + std::to_string(heads) + "x" +
-           (hasStaticRows ? std::to_string(rows) : "?");
+  CacheText text() const {
+    return {.name = "%" + name + "_cache",
+            .kind = kind,
+            .stored = type,
+            .heads = heads,
+            .size = size,
+            .rows = hasStaticRows ? std::to_string(rows) : "?",
+            .table = "%" + name + "_table"};
   }
-  string cacheType() const {
-    return tensorType(dims() + "x" + std::to_string(size), type);
-  }
-  string scalesType() const { return tensorType(dims(), ElementType::f32); }
   string writtenType() const {
     return tensorType(
         "?x" + std::to_string(heads) + "x?x" + std::to_string(size), readType);
   }
   string parameters() const {
-    string prefix = ", %" + name;
-    return prefix + "_cache: " + cacheType() +
-           (isInt8() ? prefix + "_scales: " + scalesType() : "") +
-           (kind == Kind::paged ? prefix + "_table: tensor<?x?xi32>" : "");
+    return ", " + text().parameters() +
+           (kind == CacheKind::paged ? ", %" + name + "_table: tensor<?x?xi32>"
+                                     : "");
   }
   string read() const {
-    string prefix = "%" + name;
-    return prefix + " = attn.cache_read ins(" + prefix + "_cache" +
-           (isInt8() ? ", " + prefix + "_scales" : "") + " : " + cacheType() +
-           (isInt8() ? ", " + scalesType() : "") + ") lengths(" + prefix +
-           "_lengths : tensor<?xi32>)" + (kind == Kind::ring ? " ring" : "") +
-           (kind == Kind::paged
-                ? " table(" + prefix + "_table : tensor<?x?xi32>)"
-                : "") +
-           " size(%n) -> " + writtenType() + "\n";
+    return text().read("%" + name,
+                       "lengths(%" + name + "_lengths : tensor<?xi32>)",
+                       writtenType());
   }
   void addTo(std::vector<TestArgument> &arguments) const {
     arguments.push_back(elements);
     if (isInt8())
       arguments.push_back(scales);
-    if (kind == Kind::paged)
+    if (kind == CacheKind::paged)
       arguments.push_back(table);
   }
 };
 
 /// What is stored is normal, but for some of the first `numHidden` rows of a
 /// sequence, which are NaN; new tensors hold NaN.
-StoredOperand createOperand(const string &name, Kind kind, ElementType type,
-                            ElementType readType, Index heads, Index rows,
-                            Index size, const std::vector<Index> &lengths,
+StoredOperand createOperand(const string &name, CacheKind kind,
+                            ElementType type, ElementType readType, Index heads,
+                            Index rows, Index size,
+                            const std::vector<Index> &lengths,
                             const std::vector<Index> &numHidden,
                             Random &random) {
   Index batch = Index(lengths.size()), longest = 0;
   for (Index length : lengths)
     longest = std::max(longest, length);
-  if (kind == Kind::contiguous)
+  if (kind == CacheKind::contiguous)
     rows = longest + random.between(0, 3);
   Index maxPages = (longest + rows - 1) / std::max<Index>(rows, 1) +
                    random.between(0, 2),
-        entries = kind == Kind::paged ? batch * maxPages + 1 : batch;
+        entries = kind == CacheKind::paged ? batch * maxPages + 1 : batch;
   Layout layout;
   if (random.chance(0.5))
     layout.order = {0, 2, 1, 3};
@@ -107,7 +98,7 @@ StoredOperand createOperand(const string &name, Kind kind, ElementType type,
                         heads,
                         rows,
                         size,
-                        kind != Kind::contiguous && random.chance(0.8),
+                        kind != CacheKind::contiguous && random.chance(0.8),
                         TestTensor(type, {entries, heads, rows, size}, layout),
                         TestTensor(ElementType::f32, {entries, heads, rows}),
                         TestTensor(ElementType::i32, {batch, maxPages})};
@@ -118,18 +109,19 @@ StoredOperand createOperand(const string &name, Kind kind, ElementType type,
               pages[std::size_t(random.between(0, Index(i) - 1))]);
   operand.table.fill([&](const Shape &index) {
     Index length = lengths[std::size_t(index[0])];
-    if (kind == Kind::paged && index[1] * rows < length)
+    if (kind == CacheKind::paged && index[1] * rows < length)
       return double(pages[std::size_t(index[0] * maxPages + index[1])]);
     return double(random.pick<Index>({-1, entries, 2000000000}));
   });
   for (Index b = 0; b < batch; ++b) {
     Index length = lengths[std::size_t(b)];
-    Index first = kind == Kind::ring ? std::max<Index>(length - rows, 0) : 0;
+    Index first =
+        kind == CacheKind::ring ? std::max<Index>(length - rows, 0) : 0;
     for (Index p = first; p < length; ++p) {
       Index entry = b, row = p;
-      if (kind != Kind::contiguous)
+      if (kind != CacheKind::contiguous)
         row = p % rows;
-      if (kind == Kind::paged)
+      if (kind == CacheKind::paged)
         entry = Index(*operand.table.get({b, p / rows}));
       for (Index h = 0; h < heads; ++h) {
         double scale = 0.005 * double(random.between(1, 5));
@@ -145,14 +137,6 @@ StoredOperand createOperand(const string &name, Kind kind, ElementType type,
     }
   }
   return operand;
-}
-
-TestTensor i32Of(const std::vector<Index> &values) {
-  TestTensor result(ElementType::i32, {Index(values.size())});
-  result.fill([&](const Shape &index) {
-    return double(values[std::size_t(index[0])]);
-  });
-  return result;
 }
 
 /// The mask of the last `queries` rows as the nodes of a tree of guesses, as
@@ -206,8 +190,9 @@ string writeAttention(const string &queryDims, const string &outDims,
 
 /// What a case is chosen from.
 struct Choices {
-  std::vector<Kind> kinds = {Kind::contiguous, Kind::ring,  Kind::ring,
-                             Kind::paged,      Kind::paged, Kind::paged};
+  std::vector<CacheKind> kinds = {CacheKind::contiguous, CacheKind::ring,
+                                  CacheKind::ring,       CacheKind::paged,
+                                  CacheKind::paged,      CacheKind::paged};
   std::vector<ElementType> floats = {ElementType::f32, ElementType::f32,
                                      ElementType::f16, ElementType::bf16};
   std::vector<Index> rows = {8, 16, 16, 24, 32, 64, 64, 12, 5, 96, 128};
@@ -224,7 +209,7 @@ void runRandom(std::uint64_t seed, bool onThreads, const Choices &choices) {
                                                  : readType;
   if (type == ElementType::f16 && readType == ElementType::bf16)
     type = readType;
-  Kind keyKind = random.pick(kinds), valueKind = keyKind;
+  CacheKind keyKind = random.pick(kinds), valueKind = keyKind;
   Index keyRows = random.pick(allRows), valueRows = keyRows;
   if (random.chance(0.2)) {
     valueKind = random.pick(kinds);
@@ -237,9 +222,9 @@ void runRandom(std::uint64_t seed, bool onThreads, const Choices &choices) {
         queries = random.chance(0.3) ? random.pick<Index>({17, 40, 70})
                                      : random.between(1, 4);
 
-  bool hasRing = keyKind == Kind::ring || valueKind == Kind::ring;
-  Index capacity = std::min(keyKind == Kind::ring ? keyRows : 1000,
-                            valueKind == Kind::ring ? valueRows : 1000);
+  bool hasRing = keyKind == CacheKind::ring || valueKind == CacheKind::ring;
+  Index capacity = std::min(keyKind == CacheKind::ring ? keyRows : 1000,
+                            valueKind == CacheKind::ring ? valueRows : 1000);
   if (capacity < queries)
     queries = 1;
   std::vector<Index> lengths, offsets;
@@ -330,13 +315,9 @@ void runRandom(std::uint64_t seed, bool onThreads, const Choices &choices) {
 }
 
 void runAll(std::uint64_t first, int count, const Choices &choices = {}) {
-  for (std::uint64_t seed = first; seed < first + unsigned(numCases(count));
-       ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
+  forSeeds(first, numCases(count), [&](std::uint64_t seed) {
     runRandom(seed, seed % 4 == 0, choices);
-    if (testing::Test::HasFailure())
-      return;
-  }
+  });
 }
 
 TEST(CachedReads, random) { runAll(8100, 40); }
@@ -345,8 +326,8 @@ TEST(CachedReads, random) { runAll(8100, 40); }
 /// which are.
 TEST(CachedReads, bf16_in_small_pages) {
   runAll(8400, 24,
-         {.kinds = {Kind::paged, Kind::paged, Kind::paged, Kind::ring,
-                    Kind::contiguous},
+         {.kinds = {CacheKind::paged, CacheKind::paged, CacheKind::paged,
+                    CacheKind::ring, CacheKind::contiguous},
           .floats = {ElementType::bf16},
           .rows = {8, 16, 16, 16, 24, 48, 80},
           .sizes = {64, 128, 128, 96},

@@ -303,8 +303,6 @@ TEST(Rules, attention_backward_g4_rows_that_are_not_finite) {
       return %1 : tensor<1x1x4x2xf32>
     })");
   ASSERT_TRUE(gradient) << gradient.error().message;
-  std::string text = *gradient, name = "@attention_gradient";
-  text.replace(text.find(name), name.size(), "@f");
   for (double number : {inf, quietNaN}) {
     TestTensor query = normal(ElementType::f32, {1, 1, 4, 2}),
                key = normal(ElementType::f32, {1, 1, 4, 2}, 2),
@@ -314,7 +312,7 @@ TEST(Rules, attention_backward_g4_rows_that_are_not_finite) {
     // which has the number.
     query.fill([&](const Shape &i) { return 1.0 + double(i[2]); });
     key.set({0, 0, 2, 0}, number);
-    Results results = runEverywhere(text, {query, key, value, seed});
+    Results results = runEverywhere(*gradient, {query, key, value, seed});
     ASSERT_EQ(results.error, "");
     for (Index d : {0, 1}) {
       EXPECT_EQ(results.tensors[0].get({0, 0, 0, d}), 0);

@@ -13,6 +13,7 @@
 
 #include "test/Execution/Random.h"
 #include "test/Execution/RuleTesting.h"
+#include "test/Execution/Seeds.h"
 
 #include "gtest/gtest.h"
 
@@ -27,20 +28,6 @@ using namespace attn::test;
 namespace {
 
 constexpr Index headSize = 8;
-
-/// Runs `test` with several seeds, or with that of the environment.
-void forSeeds(const std::function<void(Random &)> &test) {
-  std::uint64_t first = 1, last = numCases(12);
-  if (const char *text = std::getenv("ATTN_DATA_MASKS_SEED"))
-    first = last = std::strtoull(text, nullptr, 10);
-  for (std::uint64_t seed = first; seed <= last; ++seed) {
-    SCOPED_TRACE("ATTN_DATA_MASKS_SEED=" + std::to_string(seed));
-    Random random(seed);
-    test(random);
-    if (testing::Test::HasFailure())
-      return;
-  }
-}
 
 struct Sizes {
   Index batch, queryHeads, keyValueHeads, queries, keys;
@@ -153,7 +140,7 @@ void expectDocuments(const Sizes &sizes, Random &random) {
 } // namespace
 
 TEST(DataMasks, documents) {
-  forSeeds([](Random &random) {
+  forSeeds(1, numCases(12), [](Random &random) {
     Sizes sizes = pickSizes(random);
     sizes.keys = std::max(sizes.keys, sizes.queries);
     expectDocuments(sizes, random);
@@ -174,7 +161,7 @@ TEST(DataMasks, documents_of_many_tiles) {
 }
 
 TEST(DataMasks, documents_of_a_packed_batch) {
-  forSeeds([](Random &random) {
+  forSeeds(1, numCases(12), [](Random &random) {
     Sizes sizes = pickSizes(random);
     sizes.batch = 1;
     sizes.keys = sizes.queries;
@@ -196,7 +183,7 @@ TEST(DataMasks, documents_of_a_packed_batch) {
 }
 
 TEST(DataMasks, boolean_blocks) {
-  forSeeds([](Random &random) {
+  forSeeds(1, numCases(12), [](Random &random) {
     Sizes sizes = pickSizes(random);
     bool perHead = random.chance(0.5), perBatch = random.chance(0.5);
     KernelText text = textOf(sizes, ElementType::f32);
@@ -238,7 +225,7 @@ TEST(DataMasks, boolean_blocks) {
 }
 
 TEST(DataMasks, limits_of_each_query) {
-  forSeeds([](Random &random) {
+  forSeeds(1, numCases(12), [](Random &random) {
     Sizes sizes = pickSizes(random);
     KernelText text = textOf(sizes, ElementType::f32);
     text.parameters = ", %begins: tensor<?xi64>, %ends: tensor<?xi64>";
@@ -274,7 +261,7 @@ TEST(DataMasks, limits_of_each_query) {
 }
 
 TEST(DataMasks, tables_at_distances_and_of_blocks) {
-  forSeeds([](Random &random) {
+  forSeeds(1, numCases(12), [](Random &random) {
     // A table by p - j, of which a tile sees several blocks, and one with an
     // element for each 32 positions and keys.
     Sizes sizes = pickSizes(random);

@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "test/Execution/CacheText.h"
 #include "test/Execution/Covering.h"
 #include "test/Execution/EverywhereRun.h"
 #include "test/Execution/RuleTesting.h"
@@ -26,62 +27,46 @@ using std::string;
 namespace {
 
 /// A step of decoding: one row for each sequence, or none.
-string writeStep(const string &type, Index size, const string &kind,
-                 const string &mask, bool isInt8, bool isPaged,
-                 Index staticRows) {
+string writeStep(ElementType type, Index size, CacheKind kind,
+                 const string &mask, bool isInt8, Index staticRows) {
   const char *writable = " {bufferization.writable = true}";
-  string element = isInt8 ? "i8" : type, row = std::to_string(size) + "x",
-         stored = staticRows ? std::to_string(staticRows) : "?";
-  string cache = "tensor<?x2x" + stored + "x" + row + element + ">",
-         rows = "tensor<?x2x1x" + row + type + ">",
-         query = "tensor<?x4x1x" + row + type + ">",
-         key = "tensor<?x2x?x" + row + type + ">",
-         scales = "tensor<?x2x" + stored + "xf32>";
-  string results =
-      cache + ", " + cache + (isInt8 ? ", " + scales + ", " + scales : "");
-  auto outs = [&](const string &name) {
-    return isInt8 ? "%" + name + ", %" + name + "s : " + cache + ", " + scales
-                  : "%" + name + " : " + cache;
+  string row = std::to_string(size), rows = tensorType("?x2x1x" + row, type),
+         query = tensorType("?x4x1x" + row, type),
+         key = tensorType("?x2x?x" + row, type);
+  auto cache = [&](const string &name) {
+    return CacheText{.name = name,
+                     .kind = kind,
+                     .stored = isInt8 ? ElementType::i8 : type,
+                     .heads = 2,
+                     .size = size,
+                     .rows = staticRows ? std::to_string(staticRows) : "?"};
   };
-  auto updated = [&](const string &name) {
-    return isInt8
-               ? "%" + name + "#0, %" + name + "#1 : " + cache + ", " + scales
-               : "%" + name + " : " + cache;
+  CacheText keys = cache("%keys"), values = cache("%values");
+  string results = query + ", " + keys.types() + ", " + values.types();
+  auto store = [&](const CacheText &cache, const string &from,
+                   const string &result) {
+    return cache.append(from + " : " + rows,
+                        "lengths(%lengths : tensor<?xi32>) "
+                        "counts(%counts : tensor<?xi32>)") +
+           cache.readUpdated(result, "lengths(%after : tensor<?xi32>)", key);
   };
-  string lengths = " lengths(%lengths : tensor<?xi32>) counts(%counts : "
-                   "tensor<?xi32>) " +
-                   kind,
-         after = " lengths(%after : tensor<?xi32>) " + kind;
-  string text = "func.func @f(%query: " + query + ", %k: " + rows +
-                ", %v: " + rows +
-                ", %lengths: tensor<?xi32>, %counts: "
-                "tensor<?xi32>, %after: tensor<?xi32>, %n: index, %keys: " +
-                cache + writable + ", %values: " + cache + writable;
-  if (isInt8)
-    text +=
-        ", %keyss: " + scales + writable + ", %valuess: " + scales + writable;
-  if (isPaged)
-    text += ", %table: tensor<?x?xi32>";
-  text += ") -> (" + query + ", " + results + ") {\n";
-  for (string name : {"key", "value"}) {
-    string letter = name.substr(0, 1);
-    text += "%" + letter + "0" + (isInt8 ? ":2" : "") +
-            " = attn.cache_append ins(%" + letter + " : " + rows + ") outs(" +
-            outs(name + "s") + ")" + lengths + "\n%" + name +
-            " = attn.cache_read ins(" + updated(letter + "0") + ")" + after +
-            " size(%n) -> " + key + "\n";
-  }
-  text += "%c0 = arith.constant 0 : index\n%batch = tensor.dim %query, %c0 : " +
-          query + "\n%o = tensor.empty(%batch) : " + query +
-          "\n%0 = attn.attention ins(%query, %key, %value : " + query + ", " +
-          key + ", " + key + ") outs(%o : " + query +
-          ") offset(%lengths : tensor<?xi32>) " + mask + "\nreturn %0, ";
-  text += isInt8 ? "%k0#0, %v0#0, %k0#1, %v0#1" : "%k0, %v0";
-  return text + " : " + query + ", " + results + "\n}\n";
+  return "func.func @f(%query: " + query + ", %k: " + rows + ", %v: " + rows +
+         ", %lengths: tensor<?xi32>, %counts: tensor<?xi32>, "
+         "%after: tensor<?xi32>, %n: index, " +
+         keys.parameters(writable) + ", " + values.parameters(writable) +
+         (keys.isPaged() ? ", %table: tensor<?x?xi32>" : "") + ") -> (" +
+         results + ") {\n" + store(keys, "%k", "%key") +
+         store(values, "%v", "%value") +
+         "%c0 = arith.constant 0 : index\n%batch = tensor.dim %query, %c0 : " +
+         query + "\n%o = tensor.empty(%batch) : " + query +
+         "\n%0 = attn.attention ins(%query, %key, %value : " + query + ", " +
+         key + ", " + key + ") outs(%o : " + query +
+         ") offset(%lengths : tensor<?xi32>) " + mask + "\nreturn %0, " +
+         keys.updated() + ", " + values.updated() + " : " + results + "\n}\n";
 }
 
 struct DecodeCase {
-  const char *kind; ///< "", "ring" or "table".
+  CacheKind kind;
   ElementType type;
   bool isInt8;
   double tolerance;
@@ -106,9 +91,8 @@ void testDecode(const DecodeCase &test) {
               window = test.window, pageSize = test.pageSize;
   // The second sequence begins later.
   const Index lag = 10;
-  string kind = test.kind;
-  bool isRing = kind == "ring", isPaged = kind == "table";
-  string type(nameOf(test.type));
+  bool isRing = test.kind == CacheKind::ring,
+       isPaged = test.kind == CacheKind::paged;
   string windowMask = ", sliding_window(" + std::to_string(window - 1) + ", 0)";
   string causal = "mask causal" + (isRing ? windowMask : "");
   TestTensor query = normal(test.type, {batch, 4, steps, size}, 1),
@@ -130,9 +114,9 @@ void testDecode(const DecodeCase &test) {
                      : isRing       ? window
                                     : 0;
   Expected<Kernel> step = getEngine().compile(
-      writeStep(type, size, isPaged ? "table(%table : tensor<?x?xi32>)" : kind,
+      writeStep(test.type, size, test.kind,
                 causal + ", key_padding(%after : tensor<?xi32>)", test.isInt8,
-                isPaged, staticRows));
+                staticRows));
   ASSERT_TRUE(step.ok()) << step.error().message;
   Shape shape = {batch, 2, isRing ? window : steps, size};
   Index maxPages = (steps + pageSize - 1) / pageSize;
@@ -162,21 +146,22 @@ void testDecode(const DecodeCase &test) {
                countTensor = i32(counts), afterTensor = i32(after);
     std::vector<Argument> arguments = {
         q.view(),           k.view(),           v.view(), lengthTensor.view(),
-        countTensor.view(), afterTensor.view(), t + 1,    keys.view(),
-        values.view()};
-    if (test.isInt8) {
+        countTensor.view(), afterTensor.view(), t + 1,    keys.view()};
+    if (test.isInt8)
       arguments.push_back(keyScales.view());
+    arguments.push_back(values.view());
+    if (test.isInt8)
       arguments.push_back(valueScales.view());
-    }
     if (isPaged)
       arguments.push_back(pages.view());
     TestTensor output(test.type, {batch, 4, 1, size});
-    std::vector<TensorView> results = {output.mutableView(), keys.mutableView(),
-                                       values.mutableView()};
-    if (test.isInt8) {
+    std::vector<TensorView> results = {output.mutableView(),
+                                       keys.mutableView()};
+    if (test.isInt8)
       results.push_back(keyScales.mutableView());
+    results.push_back(values.mutableView());
+    if (test.isInt8)
       results.push_back(valueScales.mutableView());
-    }
     Status status = step->run(arguments, results);
     ASSERT_TRUE(status.ok()) << "step " << t << ": " << status.error().message;
     for (Index b = 0; b < batch; ++b)
@@ -194,8 +179,6 @@ void testDecode(const DecodeCase &test) {
   EXPECT_LE(largestError / largest, test.tolerance);
 }
 
-const std::vector<const char *> kinds = {"", "ring", "table"};
-
 TEST(Decoding, is_prefill) {
   struct Elements {
     ElementType type;
@@ -210,8 +193,8 @@ TEST(Decoding, is_prefill) {
       // A row of standard normal numbers has 127 steps up to about 2.
       {ElementType::f32, true, 2e-2}};
   for (auto [kind, of] :
-       coverChoices<const char *, Elements>(kinds, elements)) {
-    SCOPED_TRACE(string("kind ") + kind);
+       coverChoices<CacheKind, Elements>(allCacheKinds, elements)) {
+    SCOPED_TRACE(int(kind));
     testDecode({kind, of.type, of.isInt8, of.tolerance});
   }
 }
@@ -219,8 +202,8 @@ TEST(Decoding, is_prefill) {
 /// In the form for few rows, on blocks of keys that lie in the cache.
 TEST(Decoding, of_2000_rows_is_prefill) {
   for (auto [kind, isInt8] :
-       coverChoices<const char *, bool>(kinds, {false, true})) {
-    SCOPED_TRACE(string("kind ") + kind);
+       coverChoices<CacheKind, bool>(allCacheKinds, {false, true})) {
+    SCOPED_TRACE(int(kind));
     DecodeCase test{kind, ElementType::f32, isInt8, isInt8 ? 2e-2 : 2e-6};
     test.steps = 2000;
     test.size = 32;

@@ -13,6 +13,7 @@
 #include "test/Execution/EverywhereRun.h"
 #include "test/Execution/Random.h"
 #include "test/Execution/RuleTesting.h"
+#include "test/Execution/Seeds.h"
 
 #include "gtest/gtest.h"
 
@@ -29,21 +30,7 @@ const string seedAndCall = ", %seed: i64, %call: i32";
 constexpr std::int64_t seed = 0x4cf5ad432745937f;
 constexpr std::int32_t call = 0x52dce729;
 
-void expectRightOnThreads(string text,
-                          const std::vector<TestArgument> &arguments) {
-  if (std::size_t name = text.find("@attention"); name != string::npos)
-    text.replace(name, 10, "@f");
-  string error = runEverywhere(text, arguments).error;
-  EXPECT_EQ(error, "") << text;
-  if (!error.empty())
-    return;
-  auto alone = runOnThreads(1, text, arguments);
-  for (unsigned threads : {2, 3})
-    EXPECT_EQ(alone, runOnThreads(threads, text, arguments)) << text;
-}
-
-void runRandom(std::uint64_t number) {
-  Random random(number);
+void runRandom(Random &random) {
   auto type = random.pick<ElementType>({ElementType::f32, ElementType::f32,
                                         ElementType::f64, ElementType::f16,
                                         ElementType::bf16});
@@ -84,15 +71,7 @@ void runRandom(std::uint64_t number) {
   expectRightOnThreads(text.write(), {query, key, value, offset, seed, call});
 }
 
-TEST(AttentionDropout, random) {
-  for (std::uint64_t number = 9500; number < 9500 + unsigned(numCases(16));
-       ++number) {
-    SCOPED_TRACE("seed " + std::to_string(number));
-    runRandom(number);
-    if (testing::Test::HasFailure())
-      return;
-  }
-}
+TEST(AttentionDropout, random) { forSeeds(9500, numCases(16), runRandom); }
 
 // Lines are those of sequences.
 TEST(AttentionDropout, packed_sequences) {

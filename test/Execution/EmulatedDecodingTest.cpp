@@ -10,15 +10,16 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "test/Execution/CacheText.h"
 #include "test/Execution/EverywhereRun.h"
 #include "test/Execution/Random.h"
 #include "test/Execution/RuleTesting.h"
+#include "test/Execution/Seeds.h"
 
 #include "gtest/gtest.h"
 
 #include <algorithm>
 #include <cstdlib>
-#include <functional>
 #include <numeric>
 
 using namespace attn;
@@ -26,25 +27,6 @@ using namespace attn::test;
 using std::string;
 
 namespace {
-
-/// Runs `test` with several seeds, or with that of the environment.
-void forSeeds(std::uint64_t last, const std::function<void(Random &)> &test) {
-  std::uint64_t first = 1;
-  last = numCases(int(last));
-  if (const char *text = std::getenv("ATTN_EMULATED_DECODING_SEED"))
-    first = last = std::strtoull(text, nullptr, 10);
-  for (std::uint64_t seed = first; seed <= last; ++seed) {
-    SCOPED_TRACE("ATTN_EMULATED_DECODING_SEED=" + std::to_string(seed));
-    Random random(seed);
-    test(random);
-    if (testing::Test::HasFailure())
-      return;
-  }
-}
-
-TestTensor i32Of(const std::vector<Index> &values) {
-  return i32(std::vector<double>(values.begin(), values.end()));
-}
 
 struct Variant {
   string parameters, clauses;
@@ -70,7 +52,7 @@ const std::vector<Variant> variants = {
 
 /// One kernel for any lengths, 0, 1 and such as have several parts included.
 TEST(EmulatedDecoding, dynamicLengths) {
-  forSeeds(5, [](Random &random) {
+  forSeeds(1, numCases(5), [](Random &random) {
     const Variant &variant = random.pick(variants);
     KernelText text{
         .type = random.pick<ElementType>({ElementType::f16, ElementType::bf16}),
@@ -108,7 +90,7 @@ TEST(EmulatedDecoding, dynamicLengths) {
 
 /// Several queries of each head as further rows, and hidden keys of NaN.
 TEST(EmulatedDecoding, fewQueries) {
-  forSeeds(3, [](Random &random) {
+  forSeeds(1, numCases(3), [](Random &random) {
     Index group = random.pick<Index>({1, 2, 5}), heads = 2,
           queries = random.between(2, 16 / group),
           keys = random.between(1, 700);
@@ -145,54 +127,59 @@ TEST(EmulatedDecoding, fewQueries) {
 
 namespace {
 
-enum class Kind { contiguous, ring, paged };
-
 /// Attention of one query of each head on caches.
-struct CachedText {
+struct CachedAttentionText {
   ElementType type, stored; ///< Of queries, and of caches.
   Index heads = 1, group = 4;
   Index rows; ///< Of a page, or a ring.
   Index headSize = 32;
-  Kind kind;
+  CacheKind kind;
 
-  bool isPaged() const { return kind == Kind::paged; }
-  bool isRing() const { return kind == Kind::ring; }
+  bool isPaged() const { return kind == CacheKind::paged; }
+  bool isRing() const { return kind == CacheKind::ring; }
   bool hasScales() const { return stored == ElementType::i8; }
+
+  CacheText cache(const string &name) const {
+    return {.name = name,
+            .kind = kind,
+            .stored = stored,
+            .heads = heads,
+            .size = headSize,
+            .rows = isPaged() || isRing() ? std::to_string(rows) : "?"};
+  }
+
+  /// All but those that say where rows are.
+  std::vector<TestArgument> arguments(const TestTensor &query,
+                                      const TestTensor &keys,
+                                      const TestTensor &keyScales,
+                                      const TestTensor &values,
+                                      const TestTensor &valueScales) const {
+    if (hasScales())
+      return {query, keys, keyScales, values, valueScales};
+    return {query, keys, values};
+  }
 
   /// Of a ring, to the tokens that it holds, by their distance.
   string write() const {
-    string h = std::to_string(heads), size = "x" + std::to_string(headSize);
-    string ofType = size + "x" + string(nameOf(type)) + ">",
-           query = "tensor<?x" + std::to_string(heads * group) + "x1" + ofType,
-           key = "tensor<?x" + h + "x?" + ofType,
-           cache = "tensor<?x" + h + "x" +
-                   (isPaged() || isRing() ? std::to_string(rows) : "?"),
-           scales = cache + "xf32>";
-    cache += size + "x" + string(nameOf(stored)) + ">";
-    string text = "func.func @f(%q: " + query + ", %keys: " + cache +
-                  ", %values: " + cache + ", %lengths: tensor<?xi32>, " +
-                  (isPaged()  ? "%table: tensor<?x?xi32>, "
-                   : isRing() ? "%offsets: tensor<?xi32>, "
-                              : "") +
-                  "%n: index";
-    if (hasScales())
-      text += ", %keyss: " + scales + ", %valuess: " + scales;
-    text += ") -> " + query +
-            " {\n%c0 = arith.constant 0 : index\n"
-            "%batch = tensor.dim %q, %c0 : " +
-            query + "\n%init = tensor.empty(%batch) : " + query + "\n";
-    for (string name : {"key", "value"}) {
-      text += "%" + name + " = attn.cache_read ins(%" + name + "s";
-      text += hasScales() ? ", %" + name + "ss : " + cache + ", " + scales
-                          : " : " + cache;
-      text += string(") lengths(%lengths : tensor<?xi32>)") +
-              (isPaged()  ? " table(%table : tensor<?x?xi32>)"
-               : isRing() ? " ring"
-                          : "") +
-              " size(%n) -> " + key + "\n";
-    }
-    return text + "%o = attn.attention ins(%q, %key, %value : " + query + ", " +
-           key + ", " + key + ") outs(%init : " + query + ") " +
+    string size = std::to_string(headSize), lengths = "tensor<?xi32>",
+           query = tensorType(
+               "?x" + std::to_string(heads * group) + "x1x" + size, type),
+           key = tensorType("?x" + std::to_string(heads) + "x?x" + size, type),
+           clauses = "lengths(%lengths : " + lengths + ")";
+    CacheText keys = cache("%keys"), values = cache("%values");
+    return "func.func @f(%q: " + query + ", " + keys.parameters() + ", " +
+           values.parameters() + ", %lengths: " + lengths +
+           (isPaged()  ? ", %table: tensor<?x?xi32>"
+            : isRing() ? ", %offsets: tensor<?xi32>"
+                       : "") +
+           ", %n: index) -> " + query +
+           " {\n%c0 = arith.constant 0 : index\n"
+           "%batch = tensor.dim %q, %c0 : " +
+           query + "\n%init = tensor.empty(%batch) : " + query + "\n" +
+           keys.read("%key", clauses, key) +
+           values.read("%value", clauses, key) +
+           "%o = attn.attention ins(%q, %key, %value : " + query + ", " + key +
+           ", " + key + ") outs(%init : " + query + ") " +
            (isRing() ? "offset(%offsets : tensor<?xi32>) mask causal, "
                        "sliding_window(" +
                            std::to_string(rows - 1) + ", 0)"
@@ -200,16 +187,6 @@ struct CachedText {
            "\nreturn %o : " + query + "\n}\n";
   }
 };
-
-/// A query's type and that of a cache for it.
-std::pair<ElementType, ElementType> pickTypes(Random &random) {
-  ElementType type = random.pick<ElementType>(
-      {ElementType::f16, ElementType::bf16, ElementType::f32});
-  std::vector<ElementType> stored = {type, ElementType::i8};
-  if (type == ElementType::f32)
-    stored.insert(stored.end(), {ElementType::f16, ElementType::bf16});
-  return {type, random.pick(stored)};
-}
 
 /// Sets the elements of a row of a cache, or its scale, so that rows are
 /// standard normal, or NaN if there is none.
@@ -233,114 +210,121 @@ void setRow(TestTensor &cache, const Shape &at, bool isStored, Random &random) {
 
 } // namespace
 
+namespace {
+
+void testCaches(CacheKind kind, CachedTypes types, Random &random) {
+  CachedAttentionText text{.type = types.type,
+                           .stored = types.stored,
+                           .heads = random.between(1, 2),
+                           .group = random.pick<Index>({1, 4}),
+                           .rows = random.pick<Index>({8, 16, 32, 128, 24}),
+                           .headSize = random.pick<Index>({32, 40, 5}),
+                           .kind = kind};
+  Index heads = text.heads, pageSize = text.rows, headSize = text.headSize;
+  std::vector<Index> lengths = {0, random.between(1, 40),
+                                random.between(300, 700)};
+  Index batch = Index(lengths.size()), n = lengths.back() + 3,
+        ofSequence = (n + pageSize - 1) / pageSize,
+        entries = text.isPaged() ? batch * ofSequence : batch,
+        rows = text.isPaged() ? pageSize : n;
+  TestTensor query(types.type, {batch, heads * text.group, 1, headSize}),
+      keys(types.stored, {entries, heads, rows, headSize}),
+      values(types.stored, keys.shape()),
+      keyScales(ElementType::f32, {entries, heads, rows}),
+      valueScales(ElementType::f32, keyScales.shape()),
+      table(ElementType::i32, {batch, ofSequence});
+  query.fill([&] { return random.normal(); });
+  // A multiplication by a number that has no common factor shuffles.
+  auto page = [&](Index b, Index number) {
+    return (b * ofSequence + number) * 7919 % entries;
+  };
+  table.fill([&](const Shape &at) {
+    bool isUsed = at[1] * pageSize < lengths[std::size_t(at[0])];
+    return double(isUsed ? page(at[0], at[1]) : -1);
+  });
+  for (TestTensor *cache : {&keys, &values, &keyScales, &valueScales}) {
+    if (cache->type() != ElementType::i8)
+      cache->fill([&] { return quietNaN; });
+    for (Index b = 0; b < batch; ++b)
+      for (Index j = 0; j < lengths[std::size_t(b)]; ++j)
+        for (Index h = 0; h < heads; ++h)
+          setRow(*cache,
+                 {text.isPaged() ? page(b, j / pageSize) : b, h,
+                  text.isPaged() ? j % pageSize : j},
+                 /*isStored=*/true, random);
+  }
+  TestTensor number = i32Of(lengths);
+  std::vector<TestArgument> arguments =
+      text.arguments(query, keys, keyScales, values, valueScales);
+  arguments.emplace_back(number);
+  if (text.isPaged())
+    arguments.emplace_back(table);
+  arguments.emplace_back(n);
+  EXPECT_EQ(
+      runEverywhere(text.write(), arguments, false, {"gpu-emulator"}).error, "")
+      << text.write();
+}
+
+void testRings(CachedTypes types, Random &random) {
+  CachedAttentionText text{.type = types.type,
+                           .stored = types.stored,
+                           .heads = random.between(1, 2),
+                           .group = random.pick<Index>({1, 4}),
+                           .rows = random.pick<Index>({8, 24, 64, 320}),
+                           .kind = CacheKind::ring};
+  Index capacity = text.rows, heads = text.heads;
+  std::vector<Index> lengths = {random.between(1, capacity), capacity,
+                                random.between(capacity + 1, 3 * capacity)};
+  Index batch = Index(lengths.size()), n = lengths.back() + 3;
+  TestTensor query(types.type, {batch, heads * text.group, 1, 32}),
+      keys(types.stored, {batch, heads, capacity, 32}),
+      values(types.stored, keys.shape()),
+      keyScales(ElementType::f32, {batch, heads, capacity}),
+      valueScales(ElementType::f32, keyScales.shape()),
+      offsets(ElementType::i32, {batch});
+  query.fill([&] { return random.normal(); });
+  for (TestTensor *cache : {&keys, &values, &keyScales, &valueScales})
+    for (Index b = 0; b < batch; ++b)
+      for (Index h = 0; h < heads; ++h)
+        for (Index row = 0; row < capacity; ++row)
+          setRow(*cache, {b, h, row}, row < lengths[std::size_t(b)], random);
+  offsets.fill(
+      [&](const Shape &at) { return double(lengths[std::size_t(at[0])] - 1); });
+  TestTensor number = i32Of(lengths);
+  std::vector<TestArgument> arguments =
+      text.arguments(query, keys, keyScales, values, valueScales);
+  arguments.insert(arguments.end(), {number, offsets, n});
+  EXPECT_EQ(
+      runEverywhere(text.write(), arguments, false, {"gpu-emulator"}).error, "")
+      << text.write();
+}
+
+} // namespace
+
 /// Sequences of different lengths. Rows that are not stored are NaN, and
 /// entries of the table after the used ones no pages.
 TEST(EmulatedDecoding, caches) {
-  forSeeds(9, [](Random &random) {
-    auto [type, stored] = pickTypes(random);
-    CachedText text{.type = type,
-                    .stored = stored,
-                    .heads = random.between(1, 2),
-                    .group = random.pick<Index>({1, 4}),
-                    .rows = random.pick<Index>({8, 16, 32, 128, 24}),
-                    .headSize = random.pick<Index>({32, 40, 5}),
-                    .kind =
-                        random.chance(0.7) ? Kind::paged : Kind::contiguous};
-    Index heads = text.heads, pageSize = text.rows, headSize = text.headSize;
-    std::vector<Index> lengths = {0, random.between(1, 40),
-                                  random.between(300, 700)};
-    Index batch = Index(lengths.size()), n = lengths.back() + 3,
-          ofSequence = (n + pageSize - 1) / pageSize,
-          entries = text.isPaged() ? batch * ofSequence : batch,
-          rows = text.isPaged() ? pageSize : n;
-    TestTensor query(type, {batch, heads * text.group, 1, headSize}),
-        keys(stored, {entries, heads, rows, headSize}),
-        values(stored, {entries, heads, rows, headSize}),
-        keyScales(ElementType::f32, {entries, heads, rows}),
-        valueScales(ElementType::f32, {entries, heads, rows}),
-        table(ElementType::i32, {batch, ofSequence});
-    query.fill([&] { return random.normal(); });
-    // A multiplication by a number that has no common factor shuffles.
-    auto page = [&](Index b, Index number) {
-      return (b * ofSequence + number) * 7919 % entries;
-    };
-    table.fill([&](const Shape &at) {
-      bool isUsed = at[1] * pageSize < lengths[std::size_t(at[0])];
-      return double(isUsed ? page(at[0], at[1]) : -1);
-    });
-    for (TestTensor *cache : {&keys, &values, &keyScales, &valueScales}) {
-      if (cache->type() != ElementType::i8)
-        cache->fill([&] { return quietNaN; });
-      for (Index b = 0; b < batch; ++b)
-        for (Index j = 0; j < lengths[std::size_t(b)]; ++j)
-          for (Index h = 0; h < heads; ++h)
-            setRow(*cache,
-                   {text.isPaged() ? page(b, j / pageSize) : b, h,
-                    text.isPaged() ? j % pageSize : j},
-                   /*isStored=*/true, random);
-    }
-    TestTensor number = i32Of(lengths);
-    std::vector<TestArgument> arguments = {query, keys, values, number};
-    if (text.isPaged())
-      arguments.push_back(table);
-    arguments.push_back(n);
-    if (text.hasScales())
-      arguments.insert(arguments.end(), {keyScales, valueScales});
-    EXPECT_EQ(
-        runEverywhere(text.write(), arguments, false, {"gpu-emulator"}).error,
-        "")
-        << text.write();
-  });
+  std::uint64_t seed = 1;
+  for (CacheKind kind : {CacheKind::contiguous, CacheKind::paged})
+    for (CachedTypes types : selectCachedTypes())
+      forSeeds(seed++, 1,
+               [&](Random &random) { testCaches(kind, types, random); });
 }
 
 /// Token j is in row j mod C, if there are not C later ones. A length of C ends
 /// with the last row, and a block may have both ends of longer ones.
 TEST(EmulatedDecoding, rings) {
-  forSeeds(4, [](Random &random) {
-    auto [type, stored] = pickTypes(random);
-    CachedText text{.type = type,
-                    .stored = stored,
-                    .heads = random.between(1, 2),
-                    .group = random.pick<Index>({1, 4}),
-                    .rows = random.pick<Index>({8, 24, 64, 320}),
-                    .kind = Kind::ring};
-    Index capacity = text.rows, heads = text.heads;
-    std::vector<Index> lengths = {random.between(1, capacity), capacity,
-                                  random.between(capacity + 1, 3 * capacity)};
-    Index batch = Index(lengths.size()), n = lengths.back() + 3;
-    TestTensor query(type, {batch, heads * text.group, 1, 32}),
-        keys(stored, {batch, heads, capacity, 32}),
-        values(stored, {batch, heads, capacity, 32}),
-        keyScales(ElementType::f32, {batch, heads, capacity}),
-        valueScales(ElementType::f32, {batch, heads, capacity}),
-        offsets(ElementType::i32, {batch});
-    query.fill([&] { return random.normal(); });
-    for (TestTensor *cache : {&keys, &values, &keyScales, &valueScales})
-      for (Index b = 0; b < batch; ++b)
-        for (Index h = 0; h < heads; ++h)
-          for (Index row = 0; row < capacity; ++row)
-            setRow(*cache, {b, h, row}, row < lengths[std::size_t(b)], random);
-    offsets.fill([&](const Shape &at) {
-      return double(lengths[std::size_t(at[0])] - 1);
-    });
-    TestTensor number = i32Of(lengths);
-    std::vector<TestArgument> arguments = {query,  keys,    values,
-                                           number, offsets, n};
-    if (text.hasScales())
-      arguments.insert(arguments.end(), {keyScales, valueScales});
-    EXPECT_EQ(
-        runEverywhere(text.write(), arguments, false, {"gpu-emulator"}).error,
-        "")
-        << text.write();
-  });
+  std::uint64_t seed = 1;
+  for (CachedTypes types : selectCachedTypes())
+    forSeeds(seed++, 1, [&](Random &random) { testRings(types, random); });
 }
 
 /// What is wrong with lengths and tables ends the launch of the check.
 TEST(EmulatedDecoding, wrongLengths) {
-  string text = CachedText{.type = ElementType::f16,
-                           .stored = ElementType::f16,
-                           .rows = 16,
-                           .kind = Kind::paged}
+  string text = CachedAttentionText{.type = ElementType::f16,
+                                    .stored = ElementType::f16,
+                                    .rows = 16,
+                                    .kind = CacheKind::paged}
                     .write();
   TestTensor query = normal(ElementType::f16, {2, 4, 1, 32}),
              cache = normal(ElementType::f16, {4, 1, 16, 32}),

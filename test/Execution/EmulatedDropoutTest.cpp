@@ -13,6 +13,7 @@
 #include "test/Execution/EverywhereRun.h"
 #include "test/Execution/Random.h"
 #include "test/Execution/RuleTesting.h"
+#include "test/Execution/Seeds.h"
 
 #include "gtest/gtest.h"
 
@@ -26,49 +27,77 @@ const string seedAndCall = ", %seed: i64, %call: i32";
 constexpr std::int64_t seed = 0x4cf5ad432745937f;
 constexpr std::int32_t call = 0x52dce729;
 
-string runOnGPU(string text, const std::vector<TestArgument> &arguments) {
-  text.replace(text.find("@attention"), 10, "@f");
+string runOnGPU(const string &text,
+                const std::vector<TestArgument> &arguments) {
   return runEverywhere(text, arguments, false, {"gpu-emulator"}).error;
+}
+
+struct DropoutCase {
+  ElementType type;
+  Index heads, group; ///< Of keys and values, and query heads of each.
+  Index queries, keys, size;
+  string clauses; ///< Scores and masks.
+};
+
+string windowOf(Index before) {
+  return "score softcap(4.0) mask causal, sliding_window(" +
+         std::to_string(before) + ", 0)";
+}
+
+/// What a mask hides is NaN.
+void testDropout(const DropoutCase &test, Random &random) {
+  auto [type, heads, group, queries, keys, size, clauses] = test;
+  KernelText text{.type = type,
+                  .queryHeads = heads * group,
+                  .keyValueHeads = heads,
+                  .keySize = size,
+                  .valueSize = size,
+                  .clauses = "offset(%offset : index) "
+                             "dropout(0.3, %seed, %call) " +
+                             clauses,
+                  .parameters = ", %offset: index" + seedAndCall};
+  Index offset = keys - queries - random.between(0, 2);
+  TestTensor query(type, {2, heads * group, queries, size}),
+      key(type, {2, heads, keys, size}), value(type, {2, heads, keys, size});
+  for (TestTensor *tensor : {&query, &key, &value})
+    tensor->fill([&] { return random.normal(); });
+  if (!clauses.empty() && offset + queries < keys)
+    value.set({1, 0, keys - 1, 0}, quietNaN);
+  EXPECT_EQ(runOnGPU(text.write(), {query, key, value, offset, seed, call}), "")
+      << text.write();
 }
 
 } // namespace
 
-/// Tiles of many queries, and one query whose keys are split, from a window's
-/// begin on. What a mask hides is NaN.
+/// One query whose keys are split, from a window's begin on, tiles of many, and
+/// one tile with several blocks of keys.
+TEST(EmulatedDropout, splits_and_tiles) {
+  const std::vector<DropoutCase> cases = {
+      {ElementType::f16, 1, 3, 1, 600, 16, windowOf(66)},
+      {ElementType::f16, 1, 3, 70, 130, 16, windowOf(66)}, // The same kernel.
+      {ElementType::f32, 2, 1, 1, 600, 16, ""},
+      {ElementType::bf16, 1, 1, 9, 600, 16, "mask causal"}};
+  std::uint64_t seed = 1;
+  for (const DropoutCase &test : cases)
+    forSeeds(seed++, 1, [&](Random &random) { testDropout(test, random); });
+}
+
 TEST(EmulatedDropout, random) {
-  for (std::uint64_t number = 1; number <= unsigned(numCases(8)); ++number) {
-    SCOPED_TRACE("seed " + std::to_string(number));
-    Random random(number);
-    auto type = random.pick<ElementType>(
-        {ElementType::f16, ElementType::bf16, ElementType::f32});
-    Index heads = random.between(1, 2), group = random.pick<Index>({1, 1, 3}),
-          queries = random.pick<Index>({1, 1, 9, 70}),
-          keys = random.pick<Index>({random.between(1, 9), 130, 600}),
-          size = random.pick<Index>({64, 16, 7}),
-          before = random.pick<Index>({0, 3, 37, 66});
-    KernelText text{.type = type,
-                    .queryHeads = heads * group,
-                    .keyValueHeads = heads,
-                    .keySize = size,
-                    .valueSize = size,
-                    .parameters = ", %offset: index" + seedAndCall};
-    text.clauses =
-        "offset(%offset : index) dropout(0.3, %seed, %call) " +
-        random.pick<string>({"", "mask causal",
-                             "score softcap(4.0) mask causal, sliding_window(" +
-                                 std::to_string(before) + ", 0)"});
-    bool hidesLast = text.clauses.back() != ' ';
-    Index offset = keys - queries - random.between(0, 2);
-    TestTensor query(type, {2, heads * group, queries, size}),
-        key(type, {2, heads, keys, size}), value(type, {2, heads, keys, size});
-    for (TestTensor *tensor : {&query, &key, &value})
-      tensor->fill([&] { return random.normal(); });
-    if (hidesLast && offset + queries < keys)
-      value.set({1, 0, keys - 1, 0}, quietNaN);
-    EXPECT_EQ(runOnGPU(text.write(), {query, key, value, offset, seed, call}),
-              "")
-        << text.write();
-  }
+  if (!runsAllCases())
+    GTEST_SKIP() << "one of the cases above in all but sizes";
+  forSeeds(101, 8, [](Random &random) {
+    testDropout({.type = random.pick<ElementType>(
+                     {ElementType::f16, ElementType::bf16, ElementType::f32}),
+                 .heads = random.between(1, 2),
+                 .group = random.pick<Index>({1, 1, 3}),
+                 .queries = random.pick<Index>({1, 1, 9, 70}),
+                 .keys = random.pick<Index>({random.between(1, 9), 130, 600}),
+                 .size = random.pick<Index>({64, 16, 7}),
+                 .clauses = random.pick<string>(
+                     {"", "mask causal",
+                      windowOf(random.pick<Index>({0, 3, 37, 66}))})},
+                random);
+  });
 }
 
 /// Lines are those of sequences.

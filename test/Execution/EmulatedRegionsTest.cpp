@@ -13,12 +13,12 @@
 
 #include "test/Execution/Random.h"
 #include "test/Execution/RuleTesting.h"
+#include "test/Execution/Seeds.h"
 
 #include "gtest/gtest.h"
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 
 using namespace attn;
 using namespace attn::test;
@@ -26,20 +26,6 @@ using namespace attn::test;
 namespace {
 
 constexpr Index headSize = 16, queryHeads = 2;
-
-/// Runs `test` with several seeds, or with that of the environment.
-void forSeeds(const std::function<void(Random &)> &test) {
-  std::uint64_t first = 1, last = 3;
-  if (const char *text = std::getenv("ATTN_EMULATED_REGIONS_SEED"))
-    first = last = std::strtoull(text, nullptr, 10);
-  for (std::uint64_t seed = first; seed <= last; ++seed) {
-    SCOPED_TRACE("ATTN_EMULATED_REGIONS_SEED=" + std::to_string(seed));
-    Random random(seed);
-    test(random);
-    if (testing::Test::HasFailure())
-      return;
-  }
-}
 
 KernelText createText(ElementType type) {
   return {.type = type,
@@ -104,7 +90,7 @@ TEST(EmulatedRegions, documents) {
   text.clauses = "offset(bottom_right) mask causal, "
                  "document(%documents, %documents : tensor<?x?xi32>, "
                  "tensor<?x?xi32>)";
-  forSeeds([&](Random &random) {
+  forSeeds(1, numCases(16), [&](Random &random) {
     Index queries = random.between(1, 90);
     Inputs inputs(2, queries, queries + random.between(0, 90),
                   ElementType::bf16, random);
@@ -131,7 +117,7 @@ TEST(EmulatedRegions, matrices) {
   text.clauses = "score bias(%bias : tensor<?x2x?x?xf16>), "
                  "alibi(%slopes : tensor<2xf32>) "
                  "mask boolean(%keep : tensor<1x1x?x?xi1>)";
-  forSeeds([&](Random &random) {
+  forSeeds(1, numCases(16), [&](Random &random) {
     Inputs inputs(2, random.between(1, 90), random.between(1, 150),
                   ElementType::f16, random);
     TestTensor bias(ElementType::f16,
@@ -164,7 +150,7 @@ TEST(EmulatedRegions, limits_of_each_query) {
     %keep = arith.cmpi slt, %i, %end : i64
     attn.yield %keep : i1
   }, key_padding(%n : tensor<?xi32>))";
-  forSeeds([&](Random &random) {
+  forSeeds(1, numCases(16), [&](Random &random) {
     Inputs inputs(2, random.between(1, 90), random.between(1, 150),
                   ElementType::f16, random);
     TestTensor ends(ElementType::i64, {inputs.queries, 2});
@@ -200,7 +186,7 @@ TEST(EmulatedRegions, tables_at_distances_and_of_blocks) {
     %keep = tensor.extract %table[%row, %column] : tensor<?x?xi1>
     attn.yield %keep : i1
   })";
-  forSeeds([&](Random &random) {
+  forSeeds(1, numCases(16), [&](Random &random) {
     Inputs inputs(1, random.between(1, 150), random.between(1, 200),
                   ElementType::f16, random);
     TestTensor distances(ElementType::f32, {queryHeads, 200 + inputs.queries}),
@@ -255,7 +241,7 @@ TEST(EmulatedRegions, tables_of_tables) {
     %r = arith.addf %s, %x : f32
     attn.yield %r : f32
   } mask causal)";
-  forSeeds([&](Random &random) {
+  forSeeds(1, numCases(16), [&](Random &random) {
     Inputs inputs(1, random.between(1, 90), random.between(1, 150),
                   ElementType::bf16, random);
     Index size = random.between(1, 40);

@@ -12,10 +12,10 @@
 
 #include "test/Execution/Random.h"
 #include "test/Execution/RuleTesting.h"
+#include "test/Execution/Seeds.h"
 
 #include "gtest/gtest.h"
 
-#include <cstdlib>
 #include <numeric>
 
 using namespace attn;
@@ -59,12 +59,7 @@ TestTensor accumulate(const std::vector<Index> &lengths, Index first) {
 /// Lengths that end within tiles and where tiles do, with rows of no sequence
 /// before and after them.
 TEST(EmulatedSequences, lengths) {
-  std::uint64_t first = 1, last = numCases(6);
-  if (const char *text = std::getenv("ATTN_EMULATED_SEQUENCES_SEED"))
-    first = last = std::strtoull(text, nullptr, 10);
-  for (std::uint64_t seed = first; seed <= last; ++seed) {
-    SCOPED_TRACE("ATTN_EMULATED_SEQUENCES_SEED=" + std::to_string(seed));
-    Random random(seed);
+  forSeeds(1, numCases(6), [](Random &random) {
     KernelText text = createText(random.pick<ElementType>(
         {ElementType::f16, ElementType::bf16, ElementType::f32}));
     bool hasSink = random.chance(0.5);
@@ -90,16 +85,14 @@ TEST(EmulatedSequences, lengths) {
     std::vector<TestTensor> alive;
     std::vector<Argument> arguments =
         createInputs(text.type, sum(queries), sum(keys), alive);
-    TestTensor sink = normal(ElementType::f32, {4}, seed),
+    TestTensor sink = normal(ElementType::f32, {4}, random.bits()),
                cq = accumulate(queries, before), ck = accumulate(keys, before);
     if (hasSink)
       arguments.push_back(sink.view());
     arguments.push_back(cq.view());
     arguments.push_back(ck.view());
     EXPECT_EQ(run(text, arguments).error, "");
-    if (testing::Test::HasFailure())
-      return;
-  }
+  });
 }
 
 /// What is wrong with cumulative lengths ends the launch of the check, before

@@ -10,9 +10,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "test/Execution/CacheText.h"
 #include "test/Execution/EverywhereRun.h"
 #include "test/Execution/Random.h"
 #include "test/Execution/RuleTesting.h"
+#include "test/Execution/Seeds.h"
 
 #include "gtest/gtest.h"
 
@@ -28,106 +30,72 @@ namespace {
 
 /// A step of a model: it appends `keys` and `values`, and attends to all.
 struct Step {
-  enum class Kind { contiguous, ring, paged };
-
   ElementType type, stored; ///< Of rows, and of caches.
   Index heads = 1, group = 1, headSize = 16;
   Index rows = 16; ///< Of a page, or a ring.
-  Kind kind = Kind::contiguous;
+  CacheKind kind = CacheKind::contiguous;
   string pairing = "half_split";
   Index pairs = 8;
 
-  bool isPaged() const { return kind == Kind::paged; }
-  bool isRing() const { return kind == Kind::ring; }
+  bool isPaged() const { return kind == CacheKind::paged; }
+  bool isRing() const { return kind == CacheKind::ring; }
+  bool hasStaticRows() const { return isPaged() || isRing(); }
   bool hasScales() const { return stored == ElementType::i8; }
 
-  string tensor(Index numHeads, ElementType element) const {
-    return "tensor<?x" + std::to_string(numHeads) + "x?x" +
-           std::to_string(headSize) + "x" + string(nameOf(element)) + ">";
+  CacheText cache(const string &name) const {
+    return {.name = name,
+            .kind = kind,
+            .stored = stored,
+            .heads = heads,
+            .size = headSize,
+            .rows = hasStaticRows() ? std::to_string(rows) : "?"};
   }
   string write() const;
 };
 
-/// Replaces the names of types and clauses in a text.
-string fill(string text,
-            const std::vector<std::pair<string, string>> &replacements) {
-  for (const auto &[name, by] : replacements)
-    for (std::size_t at; (at = text.find(name)) != string::npos;)
-      text.replace(at, name.size(), by);
-  return text;
-}
-
 string Step::write() const {
-  string size = isPaged() || isRing() ? std::to_string(rows) : "?",
-         cache = "tensor<?x" + std::to_string(heads) + "x" + size,
-         scales = cache + "xf32>",
-         ofCaches = cache + "x" + std::to_string(headSize) + "x" +
-                    string(nameOf(stored)) + ">";
-  string kindClause = isPaged()  ? " table(%table : tensor<?x?xi32>)"
-                      : isRing() ? " ring"
-                                 : "";
-  string text = R"(func.func @f(%q: QUERY, %k: ROWS, %v: ROWS, %cosine: TABLE,
-    %sine: TABLE, %lengths: LENGTHS, %counts: LENGTHS, %n: index,
-    %keys: CACHE, %values: CACHEOTHERS) -> (QUERY, CACHE, CACHEMORE) {
-  %c0 = arith.constant 0 : index
-  %c2 = arith.constant 2 : index
-  %batch = tensor.dim %q, %c0 : QUERY
-  %length = tensor.dim %q, %c2 : QUERY
-  %initq = tensor.empty(%batch, %length) : QUERY
-  %initk = tensor.empty(%batch, %length) : ROWS
-  %rq = attn.rope PAIRING ins(%q, %cosine, %sine : QUERY, TABLE, TABLE)
-      outs(%initq : QUERY) offset(%lengths : LENGTHS)
-  %rk = attn.rope PAIRING ins(%k, %cosine, %sine : ROWS, TABLE, TABLE)
-      outs(%initk : ROWS) offset(%lengths : LENGTHS)
-  %after = arith.addi %lengths, %counts : LENGTHS
-)";
-  for (string name : {"key", "value"}) {
-    string rowsOf = name == "key" ? "%rk" : "%v";
-    string both = hasScales()
-                      ? "%" + name + "s, %" + name + "_scales : CACHE, SCALES"
-                      : "%" + name + "s : CACHE",
-           after = hasScales() ? "%new" + name + "#0, %new" + name +
-                                     "#1 : CACHE, SCALES"
-                               : "%new" + name + " : CACHE";
-    text += "  %new" + name + (hasScales() ? ":2" : "") +
-            " = attn.cache_append ins(" + rowsOf + " : ROWS) outs(" + both +
-            ") lengths(%lengths : LENGTHS) counts(%counts : LENGTHS)KIND\n"
-            "  %" +
-            name + " = attn.cache_read ins(" + after +
-            ") lengths(%after : LENGTHS)KIND size(%n) -> ROWS\n";
-  }
-  text += R"(  %init = tensor.empty(%batch, %length) : QUERY
-  %o = attn.attention ins(%rq, %key, %value : QUERY, ROWS, ROWS)
-      outs(%init : QUERY) offset(%lengths : LENGTHS)
-      mask causal, key_padding(%after : LENGTHS)WINDOW
-  return %o, RESULTS
-}
-)";
-  string results, others, more;
-  if (isPaged())
-    others += ", %table: tensor<?x?xi32>";
-  if (hasScales()) {
-    others += ", %key_scales: SCALES, %value_scales: SCALES";
-    more = ", SCALES, SCALES";
-    results = "%newkey#0, %newvalue#0, %newkey#1, %newvalue#1 : QUERY, "
-              "CACHE, CACHE, SCALES, SCALES";
-  } else {
-    results = "%newkey, %newvalue : QUERY, CACHE, CACHE";
-  }
-  return fill(text, {{"OTHERS", others},
-                     {"MORE", more},
-                     {"RESULTS", results},
-                     {"KIND", kindClause},
-                     {"WINDOW", isRing() ? ", sliding_window(" +
-                                               std::to_string(rows - 6) + ", 0)"
-                                         : ""},
-                     {"PAIRING", pairing},
-                     {"QUERY", tensor(heads * group, type)},
-                     {"ROWS", tensor(heads, type)},
-                     {"LENGTHS", "tensor<?xi32>"},
-                     {"TABLE", "tensor<?x" + std::to_string(pairs) + "xf32>"},
-                     {"SCALES", scales},
-                     {"CACHE", ofCaches}});
+  auto tensor = [&](Index numHeads) {
+    return tensorType("?x" + std::to_string(numHeads) + "x?x" +
+                          std::to_string(headSize),
+                      type);
+  };
+  auto rotate = [&](const string &name, const string &alias) {
+    return "%init" + name + " = tensor.empty(%batch, %length) : " + alias +
+           "\n%r" + name + " = attn.rope " + pairing + " ins(%" + name +
+           ", %cosine, %sine : " + alias + ", !table, !table) outs(%init" +
+           name + " : " + alias + ") offset(%lengths : !lengths)\n";
+  };
+  auto store = [&](const CacheText &cache, const string &rows,
+                   const string &result) {
+    return cache.append(rows + " : !rows", "lengths(%lengths : !lengths) "
+                                           "counts(%counts : !lengths)") +
+           cache.readUpdated(result, "lengths(%after : !lengths)", "!rows");
+  };
+  CacheText keys = cache("%keys"), values = cache("%values");
+  string results = "!query, " + keys.types() + ", " + values.types(),
+         window = isRing()
+                      ? ", sliding_window(" + std::to_string(rows - 6) + ", 0)"
+                      : "";
+  return "!query = " + tensor(heads * group) + "\n!rows = " + tensor(heads) +
+         "\n!table = tensor<?x" + std::to_string(pairs) +
+         "xf32>\n!lengths = tensor<?xi32>\n"
+         "func.func @f(%q: !query, %k: !rows, %v: !rows, %cosine: !table, "
+         "%sine: !table, %lengths: !lengths, %counts: !lengths, %n: index, " +
+         keys.parameters() + ", " + values.parameters() +
+         (isPaged() ? ", %table: tensor<?x?xi32>" : "") + ") -> (" + results +
+         ") {\n%c0 = arith.constant 0 : index\n"
+         "%c2 = arith.constant 2 : index\n"
+         "%batch = tensor.dim %q, %c0 : !query\n"
+         "%length = tensor.dim %q, %c2 : !query\n"
+         "%after = arith.addi %lengths, %counts : !lengths\n" +
+         rotate("q", "!query") + rotate("k", "!rows") +
+         store(keys, "%rk", "%key") + store(values, "%v", "%value") +
+         "%init = tensor.empty(%batch, %length) : !query\n"
+         "%o = attn.attention ins(%rq, %key, %value : !query, !rows, !rows) "
+         "outs(%init : !query) offset(%lengths : !lengths) "
+         "mask causal, key_padding(%after : !lengths)" +
+         window + "\nreturn %o, " + keys.updated() + ", " + values.updated() +
+         " : " + results + "\n}\n";
 }
 
 /// The call of a step, with what it points to.
@@ -137,12 +105,15 @@ struct Call {
        Random &random);
 
   std::vector<TestArgument> arguments() const {
-    std::vector<TestArgument> result = {
-        query, key, value, cosine, sine, stored, counted, number, keys, values};
+    std::vector<TestArgument> result = {query,  key,     value,  cosine, sine,
+                                        stored, counted, number, keys};
+    if (hasScales)
+      result.emplace_back(keyScales);
+    result.emplace_back(values);
+    if (hasScales)
+      result.emplace_back(valueScales);
     if (isPaged)
       result.emplace_back(table);
-    if (hasScales)
-      result.insert(result.end(), {keyScales, valueScales});
     return result;
   }
 
@@ -172,8 +143,7 @@ Call::Call(const Step &step, const std::vector<double> &lengths,
       counted(i32(counts)),
       keys(step.stored,
            {countEntries(step, lengths.size(), capacity), step.heads,
-            step.isPaged() || step.isRing() ? step.rows : capacity,
-            step.headSize}),
+            step.hasStaticRows() ? step.rows : capacity, step.headSize}),
       values(step.stored, keys.shape()),
       table(ElementType::i32,
             {Index(lengths.size()), std::max<Index>(1, capacity / step.rows)}),
@@ -205,40 +175,38 @@ Call::Call(const Step &step, const std::vector<double> &lengths,
   });
 }
 
+void testStep(CacheKind kind, CachedTypes types, Random &random) {
+  Step step{.type = types.type, .stored = types.stored, .kind = kind};
+  step.heads = random.between(1, 2);
+  step.group = random.pick<Index>({1, 3});
+  step.headSize = random.pick<Index>({16, 40, 7});
+  step.pairs = random.between(1, step.headSize / 2);
+  step.pairing = random.pick<string>({"half_split", "interleaved"});
+  step.rows = step.isRing() ? 40 : 8;
+  Index capacity = step.isRing() ? 100 : 40,
+        queries = random.pick<Index>({1, 1, 5, 0});
+  std::vector<double> lengths, counts;
+  for (Index b = 0, batch = random.between(1, 3); b < batch; ++b) {
+    counts.push_back(double(random.between(0, queries)));
+    lengths.push_back(
+        double(random.between(0, capacity - Index(counts.back()))));
+  }
+  Call call(step, lengths, counts, queries, capacity, random);
+  EXPECT_EQ(
+      runEverywhere(step.write(), call.arguments(), false, {"gpu-emulator"})
+          .error,
+      "")
+      << step.write();
+}
+
 } // namespace
 
 TEST(EmulatedStep, random) {
-  for (std::uint64_t number = 1; number <= unsigned(numCases(9)); ++number) {
-    SCOPED_TRACE("seed " + std::to_string(number));
-    Random random(number);
-    Step step{.type = random.pick<ElementType>(
-                  {ElementType::f16, ElementType::bf16, ElementType::f32})};
-    step.stored = random.pick<ElementType>({step.type, ElementType::i8});
-    if (step.type == ElementType::f32 && random.chance(0.3))
-      step.stored = ElementType::f16;
-    step.kind = random.pick<Step::Kind>(
-        {Step::Kind::contiguous, Step::Kind::ring, Step::Kind::paged});
-    step.heads = random.between(1, 2);
-    step.group = random.pick<Index>({1, 3});
-    step.headSize = random.pick<Index>({16, 40, 7});
-    step.pairs = random.between(1, step.headSize / 2);
-    step.pairing = random.pick<string>({"half_split", "interleaved"});
-    step.rows = step.isRing() ? 40 : 8;
-    Index capacity = step.isRing() ? 100 : 40,
-          queries = random.pick<Index>({1, 1, 5, 0});
-    std::vector<double> lengths, counts;
-    for (Index b = 0, batch = random.between(1, 3); b < batch; ++b) {
-      counts.push_back(double(random.between(0, queries)));
-      lengths.push_back(
-          double(random.between(0, capacity - Index(counts.back()))));
-    }
-    Call call(step, lengths, counts, queries, capacity, random);
-    EXPECT_EQ(
-        runEverywhere(step.write(), call.arguments(), false, {"gpu-emulator"})
-            .error,
-        "")
-        << step.write();
-  }
+  std::uint64_t seed = 1;
+  for (CacheKind kind : allCacheKinds)
+    for (CachedTypes types : selectCachedTypes())
+      forSeeds(seed++, 1,
+               [&](Random &random) { testStep(kind, types, random); });
 }
 
 /// What is wrong ends a launch before anything is written.
@@ -246,7 +214,7 @@ TEST(EmulatedStep, errors) {
   Step step{.type = ElementType::f16,
             .stored = ElementType::f16,
             .rows = 8,
-            .kind = Step::Kind::paged};
+            .kind = CacheKind::paged};
   auto runWith = [&](const std::vector<double> &counts, double lastPage,
                      double firstPage = 0) {
     Random random(1);

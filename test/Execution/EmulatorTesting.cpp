@@ -17,9 +17,6 @@
 
 #include "gtest/gtest.h"
 
-#include <cstdio>
-#include <cstdlib>
-
 using namespace attn;
 
 Expected<jit::EmulatedKernel> test::compileKernel(const std::string &text,
@@ -36,18 +33,6 @@ Expected<jit::EmulatedKernel> test::compileKernel(const std::string &text,
   }
   auto kernels = module->getOps<mlir::gpu::GPUModuleOp>();
   return jit::EmulatedKernel::compile(*kernels.begin(), name);
-}
-
-std::string test::replaceAll(std::string text, const std::string &from,
-                             const std::string &to) {
-  std::size_t at = text.find(from);
-  if (at == std::string::npos) {
-    std::fprintf(stderr, "no '%s' to replace\n", from.c_str());
-    std::abort();
-  }
-  for (; at != std::string::npos; at = text.find(from, at + to.size()))
-    text.replace(at, from.size(), to);
-  return text;
 }
 
 Status test::KernelArguments::launch(const jit::EmulatedKernel &kernel,

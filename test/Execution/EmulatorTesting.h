@@ -10,6 +10,7 @@
 
 #include "runtime/JIT/EmulatedKernel.h"
 #include "test/Execution/Random.h"
+#include "test/Execution/TextReplacement.h"
 
 #include <bit>
 #include <cmath>
@@ -23,10 +24,6 @@ namespace attn::test {
 /// Compiles the kernel `name` of the gpu.module in `text`.
 Expected<jit::EmulatedKernel> compileKernel(const std::string &text,
                                             const std::string &name);
-
-/// `text` with every `from` replaced by `to`. Ends the test if there is none.
-std::string replaceAll(std::string text, const std::string &from,
-                       const std::string &to);
 
 /// Runs a kernel: an empty string, or what is wrong.
 using RunKernel =

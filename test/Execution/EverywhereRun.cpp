@@ -12,20 +12,15 @@
 
 #include "gtest/gtest.h"
 
+#include <optional>
+
 using namespace attn;
 using namespace attn::test;
 
-static Results runCompiled(const std::string &text,
-                           const CompileOptions &options,
+static Results runCompiled(const Kernel &kernel,
                            std::vector<Argument> arguments) {
   Results results;
-  Expected<Kernel> kernel = getEngine().compile(text, options);
-  if (!kernel) {
-    ADD_FAILURE() << kernel.error().message << "\n" << text;
-    results.error = kernel.error().message;
-    return results;
-  }
-  auto shapes = kernel->resultShapes(arguments);
+  auto shapes = kernel.resultShapes(arguments);
   if (!shapes) {
     results.error = shapes.error().message;
     return results;
@@ -33,11 +28,11 @@ static Results runCompiled(const std::string &text,
   std::vector<TensorView> views;
   std::vector<std::vector<std::byte>> before;
   for (std::size_t i = 0; i < shapes->size(); ++i) {
-    results.tensors.emplace_back(kernel->signature().results[i].type,
+    results.tensors.emplace_back(kernel.signature().results[i].type,
                                  (*shapes)[i]);
     views.push_back(results.tensors.back().mutableView());
     // What is updated in place starts as a copy.
-    if (int updated = kernel->signature().results[i].updates; updated >= 0) {
+    if (int updated = kernel.signature().results[i].updates; updated >= 0) {
       Argument &argument = arguments[std::size_t(updated)];
       auto elements = reference::toDoubles("argument", *argument.view());
       std::size_t next = 0;
@@ -46,7 +41,7 @@ static Results runCompiled(const std::string &text,
     }
     before.push_back(results.tensors.back().bytes());
   }
-  if (Status status = kernel->run(arguments, views); !status) {
+  if (Status status = kernel.run(arguments, views); !status) {
     results.error = status.error().message;
     EXPECT_NE(results.error, "");
   }
@@ -63,19 +58,27 @@ Results attn::test::runEverywhere(
     const std::string &text, const std::vector<TestArgument> &testArguments,
     bool quantizeQueries, const std::vector<std::string> &pipelines) {
   std::vector<Argument> arguments(testArguments.begin(), testArguments.end());
-  auto expected = interpret(text, "test.mlir", "f", arguments);
+  std::optional<Expected<std::vector<ReferenceResult>>> expected;
   Results results;
   for (const std::string &pipeline : pipelines) {
     SCOPED_TRACE(pipeline + " of\n" + text);
-    results = runCompiled(
-        text, {.pipeline = pipeline, .quantizeQueries = quantizeQueries},
-        arguments);
-    EXPECT_EQ(expected.ok(), results.error.empty())
-        << (expected ? results.error : expected.error().message);
-    if (!expected || !results.error.empty())
+    Expected<Kernel> kernel = getEngine().compile(
+        text, {.pipeline = pipeline, .quantizeQueries = quantizeQueries});
+    if (!kernel) {
+      ADD_FAILURE() << kernel.error().message << "\n" << text;
+      results = {kernel.error().message, {}};
       continue;
-    for (std::size_t i = 0; i < expected->size(); ++i) {
-      const ReferenceResult &result = (*expected)[i];
+    }
+    if (!expected)
+      expected =
+          interpret(text, "test.mlir", kernel->signature().entry, arguments);
+    results = runCompiled(*kernel, arguments);
+    EXPECT_EQ(expected->ok(), results.error.empty())
+        << (*expected ? results.error : expected->error().message);
+    if (!*expected || !results.error.empty())
+      continue;
+    for (std::size_t i = 0; i < (*expected)->size(); ++i) {
+      const ReferenceResult &result = (**expected)[i];
       EXPECT_EQ(results.tensors[i].shape(), result.shape);
       auto comparison = reference::compare(
           results.tensors[i].elements(), result.values,
@@ -86,6 +89,17 @@ Results attn::test::runEverywhere(
     }
   }
   return results;
+}
+
+void attn::test::expectRightOnThreads(
+    const std::string &text, const std::vector<TestArgument> &arguments) {
+  std::string error = runEverywhere(text, arguments).error;
+  EXPECT_EQ(error, "") << text;
+  if (!error.empty())
+    return;
+  auto alone = runOnThreads(1, text, arguments);
+  for (unsigned threads : {2, 3})
+    EXPECT_EQ(alone, runOnThreads(threads, text, arguments)) << text;
 }
 
 std::vector<std::vector<std::byte>>

@@ -47,6 +47,11 @@ std::vector<std::vector<std::byte>>
 runOnThreads(unsigned threads, const std::string &text,
              const std::vector<TestArgument> &arguments);
 
+/// Runs a kernel everywhere, and on 1, 2 and 3 threads, which give the same
+/// bytes.
+void expectRightOnThreads(const std::string &text,
+                          const std::vector<TestArgument> &arguments);
+
 } // namespace attn::test
 
 #endif // ATTN_TEST_EXECUTION_EVERYWHERERUN_H

@@ -41,9 +41,7 @@ void runBuilt(const MultiHeadAttention &layer, std::vector<Shape> shapes,
     arguments.push_back(tensors.back().view());
   }
   arguments.insert(arguments.end(), others.begin(), others.end());
-  string named = *text;
-  named.replace(named.find("@layer"), 6, "@f");
-  EXPECT_EQ(runEverywhere(named, arguments).error, "");
+  EXPECT_EQ(runEverywhere(*text, arguments).error, "");
 }
 
 TEST(LayerBuilder, with_a_cache) {

@@ -8,6 +8,7 @@
 #include "test/Execution/EverywhereRun.h"
 #include "test/Execution/Random.h"
 #include "test/Execution/RuleTesting.h"
+#include "test/Execution/Seeds.h"
 
 #include "gtest/gtest.h"
 
@@ -87,10 +88,7 @@ TEST(Rope, r4_positions_outside_of_the_tables) {
 }
 
 TEST(Rope, random) {
-  std::uint64_t seed = 7300;
-  for (int i = 0; i < numCases(40); ++i, ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    Random random(seed);
+  forSeeds(7300, numCases(40), [&](Random &random) {
     ElementType type =
         random.pick<ElementType>({ElementType::f64, ElementType::f32,
                                   ElementType::f16, ElementType::bf16});
@@ -143,7 +141,7 @@ TEST(Rope, random) {
                                               tableType, clause, parameters),
                                     arguments);
     EXPECT_EQ(results.error, "");
-  }
+  });
 }
 
 /// Without `hasLSE` the result is the output alone.
@@ -244,10 +242,7 @@ TEST(Merge, is_one_attention) {
 }
 
 TEST(Merge, random) {
-  std::uint64_t seed = 7500;
-  for (int i = 0; i < numCases(24); ++i, ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    Random random(seed);
+  forSeeds(7500, numCases(24), [&](Random &random) {
     ElementType type =
         random.pick<ElementType>({ElementType::f64, ElementType::f32,
                                   ElementType::f16, ElementType::bf16});
@@ -267,7 +262,7 @@ TEST(Merge, random) {
         runEverywhere(writeMerge(type, heads, size, random.chance(0.7)),
                       {parts[0], parts[1], parts[2], parts[3]});
     EXPECT_EQ(results.error, "");
-  }
+  });
 }
 
 } // namespace

@@ -8,6 +8,7 @@
 #include "test/Execution/LayerText.h"
 #include "test/Execution/Random.h"
 #include "test/Execution/RuleTesting.h"
+#include "test/Execution/Seeds.h"
 
 #include "gtest/gtest.h"
 
@@ -20,7 +21,6 @@ namespace {
 /// Any layer: its sizes, its grouping of heads, where keys come from, and what
 /// stands around the attention.
 void runRandomLayer(std::uint64_t seed) {
-  SCOPED_TRACE("seed " + std::to_string(seed));
   Random random(seed);
   LayerText layer;
   layer.seed = 1000 * seed;
@@ -150,8 +150,7 @@ void runRandomLayer(std::uint64_t seed) {
 }
 
 TEST(MultiHeadAttention, random) {
-  for (std::uint64_t seed = 7800; seed < 7800 + unsigned(numCases(18)); ++seed)
-    runRandomLayer(seed);
+  forSeeds(7800, numCases(18), runRandomLayer);
 }
 
 /// A layer with a cache, of `batch` sequences with up to 12 tokens.

@@ -50,9 +50,7 @@ BuiltRun runBuilt(const MultiTokenAttention &attention,
     arguments.push_back(run.arguments.back().view());
   }
   arguments.insert(arguments.end(), others.begin(), others.end());
-  string named = *text;
-  named.replace(named.find("@attention"), 10, "@f");
-  run.results = runEverywhere(named, arguments);
+  run.results = runEverywhere(*text, arguments);
   EXPECT_EQ(run.results.error, "");
   return run;
 }

@@ -9,6 +9,7 @@
 #include "test/Execution/MultiTokenTesting.h"
 #include "test/Execution/Random.h"
 #include "test/Execution/RuleTesting.h"
+#include "test/Execution/Seeds.h"
 
 #include "gtest/gtest.h"
 
@@ -201,15 +202,14 @@ TEST(MultiToken, many_keys) {
 }
 
 TEST(MultiToken, random) {
-  std::uint64_t seed = 8200;
-  for (int i = 0; i < numCases(24); ++i, ++seed) {
+  forSeeds(8200, numCases(24), [](std::uint64_t seed) {
     MultiTokenSample sample = createMultiTokenSample(seed);
-    SCOPED_TRACE("seed " + std::to_string(seed) + ", " + sample.placement);
+    SCOPED_TRACE(sample.placement);
     EXPECT_EQ(runEverywhere(sample.text.write(),
                             {sample.arguments.begin(), sample.arguments.end()})
                   .error,
               "");
-  }
+  });
 }
 
 } // namespace

@@ -10,6 +10,7 @@
 #include "test/Execution/ProjectionSpec.h"
 #include "test/Execution/Random.h"
 #include "test/Execution/RuleTesting.h"
+#include "test/Execution/Seeds.h"
 
 #include "gtest/gtest.h"
 
@@ -258,10 +259,7 @@ TEST(Projection, tiles) {
 }
 
 TEST(Projection, random) {
-  std::uint64_t seed = 8100;
-  for (int i = 0; i < numCases(40); ++i, ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    Random random(seed);
+  forSeeds(8100, numCases(40), [&](Random &random) {
     ProjectionSpec spec = createSpec(random);
     Index batch = random.between(0, 2),
           length = random.pick<Index>({0, 1, 1, random.between(2, 8),
@@ -272,7 +270,7 @@ TEST(Projection, random) {
     if (random.chance(0.4))
       spec.length = length;
     runSpec(spec, batch, length, random);
-  }
+  });
 }
 
 /// Results do not depend on the number of threads, bit for bit.

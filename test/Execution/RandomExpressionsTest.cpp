@@ -15,6 +15,7 @@
 #include "runtime/Reference/Attention.h"
 #include "runtime/Reference/Compare.h"
 #include "test/Execution/Random.h"
+#include "test/Execution/Seeds.h"
 #include "test/Execution/TestTensor.h"
 
 #include "gtest/gtest.h"
@@ -256,8 +257,7 @@ private:
   std::optional<TestTensor> tableValues, flagValues;
 };
 
-void checkRandomVariant(std::uint64_t seed) {
-  Random random(seed);
+void checkRandomVariant(Random &random) {
   std::optional<Generator> generator;
   std::optional<BoolPair> mask;
   std::optional<IntegerPair> distance;
@@ -330,15 +330,7 @@ void checkRandomVariant(std::uint64_t seed) {
 }
 
 TEST(RandomExpressions, AgreeWithPlainFunctions) {
-  const char *first = std::getenv("ATTN_RANDOM_EXPRESSIONS_SEED");
-  std::uint64_t begin = first ? std::strtoull(first, nullptr, 10) : 1;
-  for (std::uint64_t seed = begin; seed < begin + attn::test::numCases(40);
-       ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    checkRandomVariant(seed);
-    if (testing::Test::HasFailure())
-      return;
-  }
+  attn::test::forSeeds(1, attn::test::numCases(40), checkRandomVariant);
 }
 
 } // namespace

@@ -11,9 +11,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "test/Execution/CacheText.h"
 #include "test/Execution/EverywhereRun.h"
 #include "test/Execution/Random.h"
 #include "test/Execution/RuleTesting.h"
+#include "test/Execution/Seeds.h"
 
 #include "gtest/gtest.h"
 
@@ -26,42 +28,35 @@ using std::string;
 
 namespace {
 
-enum class Kind { contiguous, ring, paged };
-
 /// One step, of which `clauses` say where rows are and what is seen.
 struct StepText {
   Index heads, group, size, pairs;
   string length;     ///< Of the new rows: a number, or "?".
   string storedRows; ///< The capacity, or the rows of a page.
   ElementType type, cacheType;
-  string pairing, position, cacheClauses, counts, mask, parameters;
+  CacheKind kind;
+  string pairing, position, counts, mask, parameters;
   bool isQueryUsedTwice;
 
-  string tensor(const string &dims, ElementType element) const {
-    return "tensor<" + dims + "x" + string(nameOf(element)) + ">";
+  CacheText cache(const string &name) const {
+    return {.name = name,
+            .kind = kind,
+            .stored = cacheType,
+            .heads = heads,
+            .size = size,
+            .rows = storedRows};
   }
-  string row() const { return "x" + std::to_string(size); }
 
   string write() const {
-    string few = std::to_string(heads), many = std::to_string(heads * group);
-    string query = tensor("?x" + many + "x" + length + row(), type),
-           rows = tensor("?x" + few + "x" + length + row(), type),
-           read = tensor("?x" + few + "x?" + row(), type),
-           table = tensor("?x" + std::to_string(pairs), ElementType::f32),
-           lengths = "tensor<?xi32>";
-    bool isInt8 = cacheType == ElementType::i8;
-    string stored = "?x" + few + "x" + storedRows;
-    string cache = tensor(stored + row(), cacheType),
-           scales = tensor(stored, ElementType::f32),
+    string few = "?x" + std::to_string(heads),
+           many = "?x" + std::to_string(heads * group),
+           row = "x" + std::to_string(size);
+    string query = tensorType(many + "x" + length + row, type),
+           rows = tensorType(few + "x" + length + row, type),
+           read = tensorType(few + "x?" + row, type),
+           table = tensorType("?x" + std::to_string(pairs), ElementType::f32),
+           lengths = "tensor<?xi32>",
            writable = " {bufferization.writable = true}";
-    auto cacheParameters = [&](const string &name) {
-      return ", %" + name + ": " + cache + writable +
-             (isInt8 ? ", %" + name + "_scales: " + scales + writable : "");
-    };
-    auto operands = [&](const string &first, const string &second) {
-      return isInt8 ? first + ", " + second + " : " + cache + ", " + scales
-                    : first + " : " + cache;
-    };
     auto rotate = [&](const string &result, const string &input,
                       const string &like) {
       return result + "_init = tensor.empty(%b" +
@@ -70,52 +65,37 @@ struct StepText {
              ", %cosine, %sine : " + like + ", " + table + ", " + table +
              ") outs(" + result + "_init : " + like + ") " + position + "\n";
     };
-    auto store = [&](const string &name, const string &from) {
-      string result = "%" + name + "_new";
-      return result + (isInt8 ? ":2" : "") + " = attn.cache_append ins(" +
-             from + " : " + rows + ") outs(" +
-             operands("%" + name, "%" + name + "_scales") +
-             ") lengths(%before : " + lengths + ")" + counts + cacheClauses +
-             "\n%" + name + "_read = attn.cache_read ins(" +
-             (isInt8 ? operands(result + "#0", result + "#1")
-                     : operands(result, "")) +
-             ") lengths(%after : " + lengths + ")" + cacheClauses +
-             " size(%n) -> " + read + "\n";
+    auto store = [&](const CacheText &cache, const string &from) {
+      return cache.append(from + " : " + rows,
+                          "lengths(%before : " + lengths + ")" + counts) +
+             cache.readUpdated(cache.name + "_read",
+                               "lengths(%after : " + lengths + ")", read);
     };
-    string types = cache + (isInt8 ? ", " + scales : "");
-    string results = query + ", " + types + ", " + types +
+    CacheText k = cache("%k"), v = cache("%v");
+    string results = query + ", " + k.types() + ", " + v.types() +
                      (isQueryUsedTwice ? ", " + query : "");
-    string values =
-        isInt8 ? "%k_new#0, %k_new#1, %v_new#0, %v_new#1" : "%k_new, %v_new";
     return "func.func @f(%query: " + query + ", %key: " + rows +
            ", %value: " + rows + ", %cosine: " + table + ", %sine: " + table +
-           cacheParameters("k") + cacheParameters("v") +
+           ", " + k.parameters(writable) + ", " + v.parameters(writable) +
            ", %before: " + lengths + ", %after: " + lengths + ", %n: index" +
            parameters + ") -> (" + results +
            ") {\n%c0 = arith.constant 0 : index\n"
            "%c2 = arith.constant 2 : index\n%b = tensor.dim %query, %c0 : " +
            query + "\n%s = tensor.dim %query, %c2 : " + query + "\n" +
            rotate("%q", "%query", query) + rotate("%r", "%key", rows) +
-           store("k", "%r") + store("v", "%value") + "%init = tensor.empty(%b" +
+           store(k, "%r") + store(v, "%value") + "%init = tensor.empty(%b" +
            (length == "?" ? ", %s" : "") + ") : " + query +
            "\n%0 = attn.attention ins(%q, %k_read, %v_read : " + query + ", " +
            read + ", " + read + ") outs(%init : " + query + ") " + mask +
-           "\nreturn %0, " + values + (isQueryUsedTwice ? ", %q" : "") + " : " +
-           results + "\n}\n";
+           "\nreturn %0, " + k.updated() + ", " + v.updated() +
+           (isQueryUsedTwice ? ", %q" : "") + " : " + results + "\n}\n";
   }
 };
 
-TestTensor integersOf(const std::vector<Index> &values) {
-  TestTensor result(ElementType::i32, {Index(values.size())});
-  result.fill(
-      [&](const Shape &i) { return double(values[std::size_t(i[0])]); });
-  return result;
-}
-
-void runRandom(std::uint64_t seed) {
-  Random random(seed);
-  Kind kind = random.pick<Kind>({Kind::contiguous, Kind::ring, Kind::paged});
+void runRandom(Random &random) {
+  CacheKind kind = random.pick(allCacheKinds);
   StepText step;
+  step.kind = kind;
   step.type = random.pick<ElementType>({ElementType::f32, ElementType::f32,
                                         ElementType::f16, ElementType::bf16});
   step.cacheType = step.type;
@@ -136,24 +116,26 @@ void runRandom(std::uint64_t seed) {
     length = 0;
   step.length = length > 0 && random.chance(0.7) ? std::to_string(length) : "?";
   Index window = random.between(0, 30),
-        rows = kind == Kind::paged ? random.pick<Index>({4, 16, 24})
-                                   : window + length + random.between(1, 9);
-  if (kind == Kind::contiguous)
+        rows = kind == CacheKind::paged
+                   ? random.pick<Index>({4, 16, 24})
+                   : window + length + random.between(1, 9);
+  if (kind == CacheKind::contiguous)
     rows = 60 + length;
-  step.storedRows =
-      kind == Kind::paged && random.chance(0.7) ? std::to_string(rows) : "?";
+  step.storedRows = kind == CacheKind::paged && random.chance(0.7)
+                        ? std::to_string(rows)
+                        : "?";
 
   bool hasCounts = random.chance(0.4);
   std::vector<Index> before, after, counts;
   Index longest = 0;
   for (Index b = 0; b < batch; ++b) {
-    before.push_back(random.between(0, kind == Kind::ring ? 90 : 60));
+    before.push_back(random.between(0, kind == CacheKind::ring ? 90 : 60));
     counts.push_back(hasCounts ? random.between(0, length) : length);
     after.push_back(before.back() + counts.back());
     longest = std::max(longest, after.back());
   }
   Index maxPages = (longest + rows - 1) / std::max<Index>(rows, 1) + 1,
-        entries = kind == Kind::paged ? batch * maxPages + 1 : batch,
+        entries = kind == CacheKind::paged ? batch * maxPages + 1 : batch,
         positions = 160;
   TestTensor table(ElementType::i32, {batch, maxPages});
   table.fill([&](const Shape &i) {
@@ -196,16 +178,12 @@ void runRandom(std::uint64_t seed) {
     }
   }
   arguments.insert(arguments.end(), caches.begin(), caches.end());
-  const TestTensor beforeTensor = integersOf(before),
-                   afterTensor = integersOf(after),
-                   countTensor = integersOf(counts);
+  const TestTensor beforeTensor = i32Of(before), afterTensor = i32Of(after),
+                   countTensor = i32Of(counts);
   arguments.push_back(beforeTensor);
   arguments.push_back(afterTensor);
   arguments.push_back(longest + random.between(0, 3));
-  if (kind == Kind::ring)
-    step.cacheClauses = " ring";
-  if (kind == Kind::paged) {
-    step.cacheClauses = " table(%table : tensor<?x?xi32>)";
+  if (kind == CacheKind::paged) {
     step.parameters += ", %table: tensor<?x?xi32>";
     arguments.push_back(table);
   }
@@ -232,19 +210,11 @@ void runRandom(std::uint64_t seed) {
   }
   step.mask = "offset(%before : tensor<?xi32>) mask causal, "
               "key_padding(%after : tensor<?xi32>)";
-  if (kind == Kind::ring)
+  if (kind == CacheKind::ring)
     step.mask += ", sliding_window(" + std::to_string(window) + ", 0)";
   EXPECT_EQ(runEverywhere(step.write(), arguments).error, "");
 }
 
-TEST(RotatedRows, random) {
-  for (std::uint64_t seed = 9300; seed < 9300 + unsigned(numCases(24));
-       ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    runRandom(seed);
-    if (testing::Test::HasFailure())
-      return;
-  }
-}
+TEST(RotatedRows, random) { forSeeds(9300, numCases(24), runRandom); }
 
 } // namespace

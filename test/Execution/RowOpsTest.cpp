@@ -8,6 +8,7 @@
 #include "test/Execution/EverywhereRun.h"
 #include "test/Execution/Random.h"
 #include "test/Execution/RuleTesting.h"
+#include "test/Execution/Seeds.h"
 
 #include "gtest/gtest.h"
 
@@ -67,10 +68,7 @@ TEST(HeadNorm, n3_rows_of_zeros) {
 }
 
 TEST(HeadNorm, random) {
-  std::uint64_t seed = 7600;
-  for (int i = 0; i < numCases(24); ++i, ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    Random random(seed);
+  forSeeds(7600, numCases(24), [&](Random &random) {
     ElementType type =
         random.pick<ElementType>({ElementType::f64, ElementType::f32,
                                   ElementType::f16, ElementType::bf16});
@@ -99,7 +97,7 @@ TEST(HeadNorm, random) {
         writeNorm(heads, size, type, weights > 0 ? weightText : "", clauses),
         arguments);
     EXPECT_EQ(results.error, "");
-  }
+  });
 }
 
 TEST(HeadNorm, n1_output_of_another_size) {
@@ -201,10 +199,7 @@ TEST(Dropout, d3_drops_its_share_whatever_it_was) {
 }
 
 TEST(Dropout, random) {
-  std::uint64_t seed = 7700;
-  for (int i = 0; i < numCases(16); ++i, ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    Random random(seed);
+  forSeeds(7700, numCases(16), [&](Random &random) {
     ElementType type =
         random.pick<ElementType>({ElementType::f64, ElementType::f32,
                                   ElementType::f16, ElementType::bf16});
@@ -216,7 +211,7 @@ TEST(Dropout, random) {
         writeDropout(type, width, random.pick<string>({"0.5", "0.1", "0.999"})),
         {x, Index(random.bits()), Index(random.between(-3, 3))});
     EXPECT_EQ(results.error, "");
-  }
+  });
 }
 
 } // namespace

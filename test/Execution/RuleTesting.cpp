@@ -165,6 +165,10 @@ TestTensor attn::test::i32(const std::vector<double> &elements) {
   return TestTensor(ElementType::i32, {Index(elements.size())}, elements);
 }
 
+TestTensor attn::test::i32Of(const std::vector<Index> &elements) {
+  return i32(std::vector<double>(elements.begin(), elements.end()));
+}
+
 std::vector<Argument> attn::test::powers(Index queryLength, Index keyLength) {
   TestTensor value(ElementType::f64, {1, 1, keyLength, 1});
   value.fill([](const Shape &index) { return std::ldexp(1, int(index[2])); });

@@ -62,6 +62,7 @@ void expectNear(const std::vector<double> &actual,
 TestTensor f64(const Shape &shape, const std::vector<double> &elements);
 TestTensor f64(const Shape &shape, double element);
 TestTensor i32(const std::vector<double> &elements);
+TestTensor i32Of(const std::vector<Index> &elements);
 TestTensor normal(ElementType type, const Shape &shape, std::uint64_t seed = 1);
 
 /// Rows of a cache: of i8, with their scales in a second tensor.

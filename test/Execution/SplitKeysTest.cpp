@@ -13,6 +13,7 @@
 #include "test/Execution/EverywhereRun.h"
 #include "test/Execution/Random.h"
 #include "test/Execution/RuleTesting.h"
+#include "test/Execution/Seeds.h"
 
 #include "gtest/gtest.h"
 
@@ -24,8 +25,7 @@ using std::string;
 
 namespace {
 
-void runRandom(std::uint64_t seed) {
-  Random random(seed);
+void runRandom(Random &random) {
   ElementType type =
       random.pick<ElementType>({ElementType::f32, ElementType::f32,
                                 ElementType::f16, ElementType::bf16});
@@ -104,23 +104,9 @@ void runRandom(std::uint64_t seed) {
 
   const std::vector<TestArgument> arguments = {query,   key,     value,
                                                lengths, offsets, sink};
-  string error = runEverywhere(text, arguments).error;
-  EXPECT_EQ(error, "") << text;
-  if (!error.empty())
-    return;
-  auto alone = runOnThreads(1, text, arguments);
-  for (unsigned threads : {2, 3})
-    EXPECT_EQ(alone, runOnThreads(threads, text, arguments)) << text;
+  expectRightOnThreads(text, arguments);
 }
 
-TEST(SplitKeys, random) {
-  for (std::uint64_t seed = 9300; seed < 9300 + unsigned(numCases(16));
-       ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    runRandom(seed);
-    if (testing::Test::HasFailure())
-      return;
-  }
-}
+TEST(SplitKeys, random) { forSeeds(9300, numCases(16), runRandom); }
 
 } // namespace

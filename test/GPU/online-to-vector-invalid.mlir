@@ -17,3 +17,24 @@ func.func @lanes(%q: tensor<64x16xf32>, %k: tensor<16x64xf32>, %o: tensor<64x16x
   }
   return %r : tensor<64x16xf32>
 }
+
+// -----
+
+// Which round it is has to be known: the exact one is another kernel's.
+func.func @exact(%q: tensor<64x16xf16>, %k: tensor<64x16xf16>, %o: tensor<64x16xf32>,
+                 %m: tensor<64xf32>, %n: index, %e: i1) -> tensor<64x16xf32> {
+  %c0 = arith.constant 0 : index
+  %r = scf.forall (%i) in (%n) shared_outs(%all = %o) -> tensor<64x16xf32> {
+    // expected-error @below {{is lowered for a GPU with a constant 'exact' only}}
+    %t:3 = attn.online_attention layout<mma>
+        ins(%q, %k, %k : tensor<64x16xf16>, tensor<64x16xf16>, tensor<64x16xf16>)
+        outs(%o, %m, %m : tensor<64x16xf32>, tensor<64xf32>, tensor<64xf32>)
+        at(%c0, %c0, %c0, %c0) queries(%n) exact(%e)
+        -> tensor<64x16xf32>, tensor<64xf32>, tensor<64xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %t#0 into %all[0, 0] [64, 16] [1, 1]
+          : tensor<64x16xf32> into tensor<64x16xf32>
+    }
+  }
+  return %r : tensor<64x16xf32>
+}

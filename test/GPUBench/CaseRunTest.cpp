@@ -7,10 +7,13 @@
 
 #include "tools/attn-gpu-bench/CaseRun.h"
 
+#include "runtime/Reference/Compare.h"
 #include "test/Unit/MockCUDADriver.h"
 
 #include "gmock/gmock.h"
 
+#include <algorithm>
+#include <random>
 #include <set>
 
 using namespace attn;
@@ -159,6 +162,59 @@ TEST_F(CaseRunOnMock, TimeOfLaunches) {
   EXPECT_EQ(outcome.error().message,
             "cannot measure: the GPU is done with filling memory before the "
             "CPU has launched 1 calls");
+}
+
+/// What is compiled from a text is what `describe` says, at the borders of all
+/// patterns.
+TEST(GPUCases, TextsAreWhatIsDescribed) {
+  Expected<Engine> engine = Engine::create();
+  ASSERT_TRUE(engine) << engine.error().message;
+  std::mt19937 random(1);
+  std::normal_distribution<float> normal;
+  std::set<std::string> patterns;
+  for (GPUCase each : listCases()) {
+    if (!patterns.insert(each.pattern.name).second)
+      continue;
+    SCOPED_TRACE(each.pattern.name);
+    each.type = ElementType::f32;
+    each.batches = each.keyValueHeads = 1;
+    each.queryHeads = 2;
+    each.queries = each.keys = 1100;
+    each.headSize = 8;
+    auto makeTensor = [&](const std::vector<Index> &sizes) {
+      std::vector<float> numbers(
+          std::size_t(sizes[0] * sizes[1] * sizes[2] * sizes[3]));
+      std::ranges::generate(numbers, [&] { return normal(random); });
+      return numbers;
+    };
+    std::vector<float> query = makeTensor(each.querySizes()),
+                       key = makeTensor(each.keySizes()),
+                       value = makeTensor(each.keySizes()),
+                       output(query.size());
+    auto view = [](std::vector<float> &numbers, const std::vector<Index> &sizes,
+                   bool readOnly = true) {
+      return TensorView(numbers.data(), ElementType::f32, sizes, readOnly);
+    };
+    reference::AttentionProblem problem{.query = view(query, each.querySizes()),
+                                        .key = view(key, each.keySizes()),
+                                        .value = view(value, each.keySizes())};
+    each.describe(problem);
+    auto expected = reference::attention(problem);
+    ASSERT_TRUE(expected) << expected.error().message;
+    Expected<Kernel> kernel = engine->compile(each.text(), {.pipeline = "cpu"});
+    ASSERT_TRUE(kernel) << kernel.error().message;
+    Status status = kernel->run({problem.query, problem.key, problem.value},
+                                {view(output, each.querySizes(), false)});
+    ASSERT_TRUE(status) << status.error().message;
+    std::vector<double> actual(output.begin(), output.end());
+    Expected<reference::Comparison> comparison = reference::compare(
+        actual, expected->output,
+        reference::toleranceFor(ElementType::f32, reference::Quantity::output));
+    ASSERT_TRUE(comparison) << comparison.error().message;
+    EXPECT_TRUE(comparison->passed)
+        << "error " << comparison->error << " at " << comparison->index;
+  }
+  EXPECT_EQ(patterns.size(), 7u);
 }
 
 TEST(GPUCases, HaveNamesOfTheirOwn) {

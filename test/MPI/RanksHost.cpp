@@ -16,6 +16,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "attn/ranks.h"
+#include "test/Execution/TextReplacement.h"
 
 #include <chrono>
 #include <csignal>
@@ -82,12 +83,13 @@ int main(int argc, char **argv) {
     Expected<Engine> engine = Engine::create({.threads = 1});
     if (!engine)
       fail(engine.error());
-    std::string own = text;
-    own.replace(own.find("ORDER"), 5, mode == "causal" ? "{attn.zigzag}" : "");
-    own.replace(own.find("MASK"), 4,
-                mode == "causal"             ? "causal"
-                : mode == "kernel" && isLast ? "sliding_window(20, -1)"
-                                             : "sliding_window(30, -1)");
+    std::string own = test::replaceAll(text, "ORDER",
+                                       mode == "causal" ? "{attn.zigzag}" : "");
+    own = test::replaceAll(own, "MASK",
+                           mode == "causal" ? "causal"
+                           : mode == "kernel" && isLast
+                               ? "sliding_window(20, -1)"
+                               : "sliding_window(30, -1)");
     Expected<RankKernel> kernel =
         ranks->compile(*engine, own, {.pipeline = "reference"});
     if (!kernel)

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/CUDA/Program.h"
+#include "test/Unit/FailingCalls.h"
 #include "test/Unit/MockCUDADriver.h"
 
 #include "gmock/gmock.h"
@@ -18,8 +19,6 @@ using namespace attn::cuda;
 using attn::test::MockDriver;
 using attn::test::MockLaunch;
 using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::MatchesRegex;
 using testing::StartsWith;
 
 namespace {
@@ -177,8 +176,19 @@ TEST_F(CUDADevice, WhetherWorkIsDone) {
   Expected<bool> isDone = event->isDone();
   ASSERT_EQ(errorOf(isDone), "");
   EXPECT_FALSE(*isDone);
-  EXPECT_EQ(errorOf(stream->synchronize()), "");
+  // Of another stream, and of one that had more to do.
+  Expected<Stream> otherStream = device->createStream();
+  Expected<Event> other = device->createEvent(), later = device->createEvent();
+  EXPECT_EQ(errorOf(other->record(*otherStream)), "");
+  EXPECT_EQ(errorOf(later->record(*stream)), "");
+  EXPECT_EQ(errorOf(event->synchronize()), "");
   EXPECT_TRUE(*event->isDone());
+  EXPECT_FALSE(*later->isDone());
+  EXPECT_EQ(errorOf(stream->synchronize()), "");
+  EXPECT_TRUE(*later->isDone());
+  EXPECT_FALSE(*other->isDone());
+  other = Error{};
+  EXPECT_TRUE(driver.pending.empty());
   driver.fail(2, 719);
   EXPECT_EQ(errorOf(event->isDone()),
             "work on the GPU failed: CUDA_ERROR_LAUNCH_FAILED (unspecified "
@@ -357,6 +367,35 @@ TEST_F(CUDADevice, BeyondTheArchitecture) {
   EXPECT_THAT(launch({}, 99 << 10), StartsWith("kernel 'f' cannot have"));
 }
 
+/// A kernel has the buffers that it names, and not those whose names begin
+/// alike; more than 48 KiB of them leave no room.
+TEST_F(CUDADevice, SharedMemoryOfPTX) {
+  Expected<Device> device = open();
+  Expected<Stream> stream = device->createStream();
+  Expected<Program> program =
+      Program::load(*device, {.architecture = "sm_90a", .ptx = R"(.version 8.0
+.shared .align 16 .b8 tile[1024];
+.shared .align 16 .b8 tile_1[49152];
+.visible .entry one()
+mov.u32 %r1, tile;
+.visible .entry other()
+mov.u32 %r1, tile_1;
+.visible .entry both()
+mov.u32 %r1, tile;
+mov.u32 %r1, tile_1;
+)"});
+  ASSERT_EQ(errorOf(program), "");
+  auto launch = [&](const char *name, unsigned sharedBytes) {
+    Expected<Function> function = program->getFunction(name, sharedBytes);
+    return function ? errorOf(function->launch({}, {}, *stream))
+                    : function.error().message;
+  };
+  EXPECT_EQ(launch("one", 47 << 10), "");
+  EXPECT_EQ(launch("other", 0), "");
+  EXPECT_THAT(launch("other", 1), StartsWith("cannot launch kernel 'other'"));
+  EXPECT_THAT(launch("both", 0), StartsWith("cannot launch kernel 'both'"));
+}
+
 TEST_F(CUDADevice, WrongLaunches) {
   Expected<Device> device = open();
   Expected<Stream> stream = device->createStream();
@@ -430,32 +469,10 @@ Status runEverything() {
   return {};
 }
 
-/// What has nobody to report an error to; the context is for the others of it.
-constexpr const char *givesBack =
-    "cu(Ctx(Push|Pop)Current|DevicePrimaryCtxRelease|StreamDestroy|"
-    "EventDestroy|Mem(Free|PoolDestroy)|ModuleUnload)(_v2)?";
-
 TEST_F(CUDADevice, EveryCallFails) {
-  driver.fail(0, 0);
-  ASSERT_EQ(errorOf(runEverything()), "");
-  const std::size_t calls = driver.calls;
-  ASSERT_GT(calls, 30u);
-  EXPECT_EQ(driver.countLive(), 0u);
-  for (bool forever : {false, true})
-    for (std::size_t call = 1; call <= calls; ++call) {
-      SCOPED_TRACE("call " + std::to_string(call));
-      driver.reset();
-      driver.fail(call, 719, forever);
-      Status status = runEverything();
-      EXPECT_EQ(driver.countLive(), 0u);
-      EXPECT_EQ(MockDriver::current(), nullptr);
-      if (status)
-        EXPECT_THAT(driver.failedFirst, MatchesRegex(givesBack));
-      else
-        EXPECT_THAT(status.error().message,
-                    HasSubstr(": CUDA_ERROR_LAUNCH_FAILED (unspecified launch "
-                              "failure)"));
-    }
+  attn::test::expectEveryFailureIsSaid(
+      runEverything, 719,
+      "CUDA_ERROR_LAUNCH_FAILED (unspecified launch failure)");
 }
 
 TEST_F(CUDADevice, LostContext) {

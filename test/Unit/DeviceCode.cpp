@@ -270,12 +270,18 @@ std::vector<size_t> findWidePath(const Code &code, const Flow &flow,
 
 std::optional<HotPath>
 test::findHotPath(const std::vector<DeviceInstruction> &code) {
+  constexpr const char *matrixProduct = "HMMA";
+  bool hasMatrices =
+      std::any_of(code.begin(), code.end(), [](const DeviceInstruction &next) {
+        return starts(next, matrixProduct);
+      });
+  const char *product = hasMatrices ? matrixProduct : "FFMA";
   Flow flow = findFlow(code);
   std::vector<size_t> path;
   Score most = {0, 0, 0};
   for (auto [first, last] : flow.loops) {
     auto score = [&](size_t i) {
-      return Score{starts(code[i], "HMMA"), starts(code[i], "LDGSTS"), -1};
+      return Score{starts(code[i], product), starts(code[i], "LDGSTS"), -1};
     };
     std::vector<size_t> candidate = findPath(
         flow, first, [last = last](size_t i) { return i == last; }, score);
@@ -305,10 +311,12 @@ test::findHotPath(const std::vector<DeviceInstruction> &code) {
   };
   hot.instructions = long(path.size());
   hot.integer = count(path, isInteger);
-  hot.products = countOf("HMMA");
+  hot.products = countOf(product);
   hot.matrixLoads = countOf("LDSM");
+  hot.asyncCopies = countOf("LDGSTS");
+  hot.barriers = countOf("BAR.");
   hot.shuffles = countOf("SHFL");
-  hot.exposedExponentials = countExposed(code, path);
+  hot.exposedExponentials = hasMatrices ? countExposed(code, path) : 0;
   hot.narrowAccesses = count(wide, isNarrow);
   return hot;
 }

@@ -22,17 +22,21 @@ struct DeviceInstruction {
   std::optional<size_t> target; ///< The number of where a branch goes.
 };
 
-/// What a warp executes of the loop of a kernel with the most products of
-/// matrices, in an iteration in which nothing rare happens: of the paths with
-/// the most products, and of those with the most copies, the shortest.
+/// What a warp executes of the loop of a kernel with the most products, in an
+/// iteration in which nothing rare happens: of the paths with the most
+/// products, and of those with the most copies, the shortest. Products are of
+/// matrices, HMMA, and FFMA where a kernel has none of those, as of f32.
 struct HotPath {
   long instructions = 0;
   long integer = 0; ///< Of integers, and not uniform.
   long products = 0;
   long matrixLoads = 0; ///< LDSM
+  long asyncCopies = 0; ///< LDGSTS, as cp.async is called.
+  long barriers = 0;    ///< Of workgroups.
   long shuffles = 0;
   /// Exponentials in front of the second product, which so wait for nothing but
-  /// themselves: those behind its first mma are in its shadow.
+  /// themselves: those behind its first mma are in its shadow. None are counted
+  /// without mma, which nothing can be in the shadow of.
   long exposedExponentials = 0;
   /// Accesses of 1 or 2 bytes to global memory, from the start of the kernel
   /// through this path to the end. Of the ways there and from there that access
@@ -45,7 +49,7 @@ struct HotPath {
 std::vector<DeviceInstruction> readKernel(const std::string &disassembly,
                                           const std::string &kernel);
 
-/// Nothing if no loop that ends has a product of matrices.
+/// Nothing if no loop that ends has a product.
 std::optional<HotPath> findHotPath(const std::vector<DeviceInstruction> &code);
 
 /// Runs nvdisasm on machine code.

@@ -72,6 +72,33 @@ EXIT)"));
   EXPECT_EQ(hot->narrowAccesses, 3);
 }
 
+/// Without mma, the loop with the most multiplications is the hot one.
+TEST(DeviceCode, CountsProductsOfF32) {
+  std::optional<HotPath> hot = findHotPath(read(R"(.L_x_0:
+FFMA R8, R4, R6, R8
+@P1 BRA `(.L_x_0)
+.L_x_1:
+LDGSTS.E.BYPASS.128 [R4], [R2.64]
+LDGSTS.E.BYPASS.128 [R4+0x10], [R2.64+0x10]
+LDGDEPBAR
+BAR.SYNC.DEFER_BLOCKING 0x0
+FFMA R8, R4, R6, R8
+SHFL.BFLY PT, R9, R8, 0x1, 0x1f
+MUFU.EX2 R9, R9
+FFMA R8, R4, R6, R8
+BAR.SYNC.DEFER_BLOCKING 0x0
+@P1 BRA `(.L_x_1)
+STG.E [R2.64], R8
+EXIT)"));
+  ASSERT_TRUE(hot);
+  EXPECT_EQ(hot->products, 2);
+  EXPECT_EQ(hot->asyncCopies, 2);
+  EXPECT_EQ(hot->barriers, 2);
+  EXPECT_EQ(hot->shuffles, 1);
+  EXPECT_EQ(hot->exposedExponentials, 0);
+  EXPECT_EQ(hot->instructions, 10);
+}
+
 TEST(DeviceCode, FindsNoLoopWithoutProducts) {
   EXPECT_FALSE(findHotPath(read(R"(.L_x_0:
 IADD3 R4, R4, 0x1, RZ

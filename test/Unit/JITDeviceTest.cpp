@@ -5,6 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "test/Execution/TextReplacement.h"
+#include "test/Unit/FailingCalls.h"
 #include "test/Unit/FakePtxas.h"
 #include "test/Unit/JITTesting.h"
 #include "test/Unit/MockCUDADriver.h"
@@ -17,7 +19,6 @@ using namespace attn;
 using namespace attn::test;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::MatchesRegex;
 using testing::StartsWith;
 
 namespace {
@@ -264,10 +265,9 @@ TEST_F(JITDevice, PTXWithoutMachineCode) {
 
 /// Half as many multiprocessors are told apart, and have half as many parts.
 TEST_F(JITDevice, PartsOfKeys) {
-  std::string text = attentionText("f16");
-  for (std::string::size_type at; (at = text.find("4x?x16")) != text.npos;)
-    text.replace(at, 6, "4x1x16");
-  text.replace(text.find("%batch, %length"), 15, "%batch");
+  std::string text =
+      replaceAll(replaceAll(attentionText("f16"), "4x?x16", "4x1x16"),
+                 "%batch, %length", "%batch");
   auto countWorkgroups = [&] {
     driver.launches.clear();
     Expected<Kernel> kernel = createEngine().compile(text, {.pipeline = "gpu"});
@@ -406,29 +406,9 @@ TEST_F(JITDevice, EveryCallFails) {
     EXPECT_EQ(kernel->stats().source, Source::diskCache);
     return HostOperands().run(*kernel);
   };
-  driver.fail(0, 0);
-  ASSERT_EQ(errorOf(everything()), "");
-  const std::size_t calls = driver.calls;
-  ASSERT_GT(calls, 30u);
-  // What has nobody to report an error to.
-  constexpr const char *givesBack =
-      "cu(Ctx(Push|Pop)Current|DevicePrimaryCtxRelease|StreamDestroy|"
-      "Mem(Free|PoolDestroy)|ModuleUnload)(_v2)?";
-  for (bool forever : {false, true})
-    for (std::size_t call = 1; call <= calls; ++call) {
-      SCOPED_TRACE("call " + std::to_string(call));
-      driver.reset();
-      driver.fail(call, 700, forever);
-      Status status = everything();
-      EXPECT_EQ(driver.countLive(), 0u);
-      EXPECT_EQ(MockDriver::current(), nullptr);
-      if (status)
-        EXPECT_THAT(driver.failedFirst, MatchesRegex(givesBack));
-      else
-        EXPECT_THAT(status.error().message,
-                    HasSubstr(": CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory "
-                              "access was encountered)"));
-    }
+  expectEveryFailureIsSaid(everything, 700,
+                           "CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory "
+                           "access was encountered)");
 }
 
 TEST_F(JITDevice, OutOfMemory) {

@@ -11,6 +11,7 @@
 #include "lib/Registration/Registration.h"
 #include "runtime/Bridge/DiagnosticCollector.h"
 #include "runtime/CUDA/DeviceCompiler.h"
+#include "test/Execution/TextReplacement.h"
 #include "test/Unit/DeviceCode.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -22,6 +23,7 @@
 #include "mlir/Pass/PassInstrumentation.h"
 #include "mlir/Pass/PassManager.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -51,18 +53,10 @@ constexpr Variant variants[] = {
 };
 
 constexpr const char *numberNames[] = {
-    "shared_bytes", "registers",   "spill_bytes", "workgroups",
-    "instructions", "integer",     "mma",         "ldmatrix",
+    "shared_bytes", "registers",   "spill_bytes", "workgroups", "instructions",
+    "integer",      "products",    "ldmatrix",    "cp_async",   "barriers",
     "shfl",         "exposed_ex2", "narrow"};
 static_assert(std::size(numberNames) == numKernelNumbers);
-
-std::string replace(std::string text, const std::string &from,
-                    const std::string &to) {
-  for (std::size_t at = text.find(from); at != std::string::npos;
-       at = text.find(from, at + to.size()))
-    text.replace(at, from.size(), to);
-  return text;
-}
 
 std::string writeKernel(const std::string &element, int headSize,
                         const Variant &variant) {
@@ -80,13 +74,13 @@ func.func @attend(%query: !queries, %key: !keys, %value: !keys
       outs(%init : !queries) ATTRIBUTES
   return %output : !queries
 })";
-  text = replace(text, "HEAD", std::to_string(headSize));
-  text = replace(text, "LENGTH", variant.hasOneQuery ? "1" : "?");
-  text = replace(text, "SIZES",
-                 variant.hasOneQuery ? "%batch" : "%batch, %length");
-  text = replace(text, "PARAMETERS", variant.parameters);
-  text = replace(text, "ATTRIBUTES", variant.attributes);
-  return replace(text, "TYPE", element);
+  text = replaceAll(text, "HEAD", std::to_string(headSize));
+  text = replaceAll(text, "LENGTH", variant.hasOneQuery ? "1" : "?");
+  text = replaceAll(text, "SIZES",
+                    variant.hasOneQuery ? "%batch" : "%batch, %length");
+  text = replaceAll(text, "PARAMETERS", variant.parameters);
+  text = replaceAll(text, "ATTRIBUTES", variant.attributes);
+  return replaceAll(text, "TYPE", element);
 }
 
 /// The launches that count: of a kernel of any number of queries that for many,
@@ -182,8 +176,10 @@ Status measureModule(mlir::gpu::GPUModuleOp kernels,
       continue;
     numbers[instructions] += hot->instructions;
     numbers[integer] += hot->integer;
-    numbers[mma] += hot->products;
+    numbers[products] += hot->products;
     numbers[ldmatrix] += hot->matrixLoads;
+    numbers[cpAsync] += hot->asyncCopies;
+    numbers[barriers] += hot->barriers;
     numbers[shfl] += hot->shuffles;
     numbers[exposedEx2] += hot->exposedExponentials;
     numbers[narrow] += hot->narrowAccesses;
@@ -321,7 +317,8 @@ Expected<KernelTable> test::readKernelTable(const std::string &path) {
     return Error{path + ": cannot be read", {}};
   KernelTable table;
   for (int number = 2; std::getline(file, line); ++number) {
-    std::istringstream fields(replace(line, ",", " "));
+    std::ranges::replace(line, ',', ' ');
+    std::istringstream fields(line);
     KernelConfiguration key;
     KernelNumbers numbers;
     fields >> key.element >> key.headSize >> key.variant >> key.architecture;

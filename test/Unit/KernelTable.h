@@ -45,8 +45,10 @@ enum KernelNumber {
   workgroups, ///< That a multiprocessor has room for, at least.
   instructions,
   integer,
-  mma,
+  products, ///< Of matrices; of f32, multiplications with additions.
   ldmatrix,
+  cpAsync,
+  barriers,
   shfl,
   exposedEx2,
   narrow, ///< Accesses of 1 or 2 bytes.

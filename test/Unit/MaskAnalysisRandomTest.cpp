@@ -5,10 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "test/Execution/Random.h"
+#include "test/Execution/Seeds.h"
 #include "test/Unit/MaskAnalysisTesting.h"
 
-#include <cstdlib>
 #include <map>
 #include <random>
 
@@ -341,17 +340,11 @@ private:
 } // namespace
 
 TEST_F(MaskAnalysisTest, Random) {
-  std::uint32_t first = 1, last = std::uint32_t(numCases(400));
-  if (const char *text = std::getenv("ATTN_MASK_ANALYSIS_SEED")) {
-    first = std::uint32_t(std::strtoul(text, nullptr, 10));
-    last = first;
-  }
   unsigned decided = 0, asked = 0;
-  for (std::uint32_t seed = first; seed <= last; ++seed) {
-    SCOPED_TRACE(testing::Message() << "ATTN_MASK_ANALYSIS_SEED=" << seed);
-    load(RandomMask(seed).create());
+  forSeeds(1, numCases(400), [&](std::uint64_t seed) {
+    load(RandomMask(std::uint32_t(seed)).create());
     ASSERT_FALSE(HasFatalFailure());
-    std::mt19937 random(seed);
+    std::mt19937 random{std::uint32_t(seed)};
     auto between = [&](Index low, Index high) {
       return low + Index(random() % std::uint32_t(high - low + 1));
     };
@@ -374,7 +367,7 @@ TEST_F(MaskAnalysisTest, Random) {
           check(at, *folded, Demand::Sound);
       ASSERT_FALSE(HasFailure());
     }
-  }
+  });
   // Were nothing ever known, nothing would be wrong.
   EXPECT_GE(decided, asked / 4);
   RecordProperty("decided", int(decided * 100 / asked));

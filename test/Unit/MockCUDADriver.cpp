@@ -8,6 +8,7 @@
 #include "test/Unit/MockCUDADriver.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <cstring>
 #include <elf.h>
@@ -18,6 +19,7 @@
 using attn::test::MockDriver;
 using attn::test::MockKernel;
 using attn::test::MockKernels;
+using attn::test::MockRecord;
 
 MockDriver &MockDriver::get() {
   static MockDriver driver;
@@ -142,6 +144,22 @@ std::optional<unsigned long> readNumber(const std::string &line,
   return std::strtoul(line.c_str() + at + what.size(), nullptr, 10);
 }
 
+/// Whether a line of PTX has `name`, and not as part of a longer one.
+bool hasName(const std::string &line, const std::string &name) {
+  auto isOfName = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_' ||
+           c == '$' || c == '%';
+  };
+  for (std::size_t at = line.find(name); at != std::string::npos;
+       at = line.find(name, at + 1)) {
+    std::size_t end = at + name.size();
+    if ((at == 0 || !isOfName(line[at - 1])) &&
+        (end == line.size() || !isOfName(line[end])))
+      return true;
+  }
+  return false;
+}
+
 /// The kernels of PTX: ".visible .entry NAME(", and a line for each parameter,
 /// such as ".param .u64 .ptr .align 1 NAME_param_0,". Buffers in workgroup
 /// memory are before them, such as ".shared .align 16 .b8 NAME[36864];", and
@@ -182,7 +200,7 @@ MockKernels readPTX(const std::string &text) {
     if (std::optional<unsigned long> threads = readNumber(line, ".maxntid "))
       kernel->threads = unsigned(*threads);
     for (const auto &[name, size] : buffers)
-      if (line.find(name) != std::string::npos && used.insert(name).second)
+      if (hasName(line, name) && used.insert(name).second)
         kernel->sharedBytes += size;
   }
   return kernels;
@@ -290,6 +308,17 @@ std::byte *find(MockDriver &driver, std::uint64_t address, std::size_t count) {
   if (buffer == driver.buffers.end() || buffer->second.size() < count)
     return nullptr;
   return buffer->second.data();
+}
+
+std::vector<MockRecord>::iterator findRecord(MockDriver &driver,
+                                             const void *event) {
+  return std::ranges::find(driver.pending, event, &MockRecord::event);
+}
+
+/// An event stands for what it was recorded after last.
+void forget(MockDriver &driver, const void *event) {
+  if (auto found = findRecord(driver, event); found != driver.pending.end())
+    driver.pending.erase(found);
 }
 
 } // namespace
@@ -492,16 +521,16 @@ ATTN_EXPORT int cuLaunchKernel(void *function, unsigned gridX, unsigned gridY,
       *static_cast<MockKernels::value_type *>(function);
   std::uint64_t threads = std::uint64_t(blockX) * blockY * blockZ;
   auto asked = call.driver.sharedLimits.find(name);
-  std::size_t mostShared = asked == call.driver.sharedLimits.end()
-                               ? sharedBytesForAll - kernel.sharedBytes
-                               : std::size_t(asked->second);
+  // What nobody has to ask for is of static and dynamic ones together.
+  bool hasRoom = asked == call.driver.sharedLimits.end()
+                     ? kernel.sharedBytes + sharedBytes <= sharedBytesForAll
+                     : sharedBytes <= std::size_t(asked->second);
   call.requireContext()
       .requireStream(stream)
       .require(gridX && gridY && gridZ && blockX && blockY && blockZ && !extra,
                invalidValue)
       .require(gridX < 1u << 31 && gridY < 1u << 16 && gridZ < 1u << 16 &&
-                   blockZ <= 64 && threads <= kernel.threads &&
-                   sharedBytes <= mostShared,
+                   blockZ <= 64 && threads <= kernel.threads && hasRoom,
                invalidValue)
       // Registers are given to whole warps.
       .require((threads + 31) / 32 * 32 * kernel.registers <= registersOfBlock,
@@ -538,7 +567,11 @@ ATTN_EXPORT int cuStreamSynchronize(void *stream) {
   Call call(__func__);
   return call.requireContext()
       .require(call.driver.streams.count(stream), invalidHandle)
-      .then([&] { call.driver.pending.clear(); });
+      .then([&] {
+        std::erase_if(call.driver.pending, [&](const MockRecord &record) {
+          return record.stream == stream;
+        });
+      });
 }
 
 ATTN_EXPORT int cuStreamWaitEvent(void *stream, void *event, unsigned flags) {
@@ -560,6 +593,7 @@ ATTN_EXPORT int cuEventCreate(void **event, unsigned flags) {
 
 ATTN_EXPORT int cuEventDestroy_v2(void *event) {
   Call call(__func__);
+  forget(call.driver, event);
   return call.release(call.driver.events, event);
 }
 
@@ -569,23 +603,39 @@ ATTN_EXPORT int cuEventRecord(void *event, void *stream) {
       .require(call.driver.streams.count(stream) &&
                    call.driver.events.count(event),
                invalidHandle)
-      .then([&] { call.driver.pending.insert(event); });
+      .then([&] {
+        forget(call.driver, event);
+        call.driver.pending.push_back({event, stream});
+      });
 }
 
 ATTN_EXPORT int cuEventQuery(void *event) {
   Call call(__func__);
   return call.requireContext()
       .require(call.driver.events.count(event), invalidHandle)
-      .require(!call.driver.pending.count(event), notReady)
+      .require(findRecord(call.driver, event) == call.driver.pending.end(),
+               notReady)
       .code;
 }
 
-/// Waits for all that came before, too.
+/// Waits for all that came before in its stream, too.
 ATTN_EXPORT int cuEventSynchronize(void *event) {
   Call call(__func__);
   return call.requireContext()
       .require(call.driver.events.count(event), invalidHandle)
-      .then([&] { call.driver.pending.clear(); });
+      .then([&] {
+        auto &pending = call.driver.pending;
+        auto found = findRecord(call.driver, event);
+        if (found == pending.end())
+          return;
+        auto after = found + 1;
+        pending.erase(
+            std::remove_if(pending.begin(), after,
+                           [stream = found->stream](const MockRecord &record) {
+                             return record.stream == stream;
+                           }),
+            after);
+      });
 }
 
 ATTN_EXPORT int cuEventElapsedTime(float *milliseconds, void *start,

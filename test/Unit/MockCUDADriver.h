@@ -52,6 +52,11 @@ struct MockKernel {
   unsigned threads = 1024;     ///< The most of a block.
 };
 
+/// An event in a stream.
+struct MockRecord {
+  const void *event, *stream;
+};
+
 /// The kernels of a module.
 using MockKernels = std::map<std::string, MockKernel>;
 
@@ -75,6 +80,7 @@ struct MockDriver {
     failedFirst.clear();
     launches.clear();
     sharedLimits.clear();
+    pending.clear();
     execute = nullptr;
     current() = nullptr;
   }
@@ -117,7 +123,7 @@ struct MockDriver {
   std::size_t contexts = 0; ///< How often the primary one is retained.
   std::map<const void *, MockKernels> modules;
   std::set<const void *> streams, events;
-  std::set<const void *> pending; ///< Events that were not waited for.
+  std::vector<MockRecord> pending; ///< That were not waited for, in order.
   std::map<const void *, std::uint64_t> pools; ///< Bytes that each keeps.
   std::map<std::uint64_t, std::vector<std::byte>> buffers;
   /// The calling thread's current context; null if it has none.

@@ -9,11 +9,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "test/Execution/Seeds.h"
 #include "test/Unit/PagedCacheTesting.h"
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <map>
 #include <random>
 #include <set>
@@ -293,23 +293,16 @@ private:
 };
 
 TEST(PagedCacheRandom, EqualsTheModel) {
-  std::uint32_t first = 1, last = 300;
-  if (const char *text = std::getenv("ATTN_PAGED_CACHE_SEED")) {
-    first = std::uint32_t(std::strtoul(text, nullptr, 10));
-    last = first;
-  }
+  constexpr int runs = 300;
   Events events;
-  for (std::uint32_t seed = first; seed <= last; ++seed) {
-    SCOPED_TRACE(testing::Message() << "ATTN_PAGED_CACHE_SEED=" << seed);
-    RandomRun(seed, events).run(150);
-    if (HasFailure())
-      return;
-  }
-  if (first == last)
+  forSeeds(1, runs, [&](std::uint64_t seed) {
+    RandomRun(std::uint32_t(seed), events).run(150);
+  });
+  if (HasFailure() || getOnlySeed())
     return;
   for (unsigned count : {events.commits, events.rollbacks, events.exhaustions,
                          events.copies, events.refusals})
-    EXPECT_GE(count, last);
+    EXPECT_GE(count, unsigned(runs));
 }
 
 } // namespace
