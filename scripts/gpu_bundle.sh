@@ -51,7 +51,7 @@ list_libraries() {
 for program in "${programs[@]}"; do
   cp "$build/bin/$program" "$bundle/bin"
   while read -r library; do
-    cp -Ln "$library" "$bundle/lib" 2>/dev/null || true
+    [[ -e $bundle/lib/${library##*/} ]] || cp -L "$library" "$bundle/lib"
   done < <(list_libraries "$build/bin/$program")
 done
 # The driver may need those that are parts of the C library by now. Another release of
@@ -81,9 +81,10 @@ git -C "$root" describe --always --dirty >"$bundle/COMMIT" 2>/dev/null ||
 
 # Nothing of the system's is used.
 for program in "${programs[@]}"; do
-  outside=$("$bundle/lib/$loader" --inhibit-cache --library-path "$bundle/lib" --list \
-    "$bundle/bin/$program" | grep -v 'linux-vdso' |
-    grep -vF -e "=> $bundle/lib/" -e "$bundle/lib/$loader" -e "/$loader (" || true)
+  needed=$("$bundle/lib/$loader" --inhibit-cache --library-path "$bundle/lib" --list \
+    "$bundle/bin/$program")
+  outside=$(grep -vF -e linux-vdso -e "=> $bundle/lib/" -e "$bundle/lib/$loader" \
+    -e "/$loader (" <<<"$needed" || true)
   [[ ! $outside ]] || fail "$program needs what is not in the bundle: $outside"
 done
 [[ ! $folder ]] || exit 0
