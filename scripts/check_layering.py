@@ -116,6 +116,7 @@ RULES = {
         "runtime/Npy/",
         "runtime/Reference/",
         "runtime/Support/TileState.h",
+        "tools/OutputCheck.h",
         "benchmark/",
     ],
     "test": STD

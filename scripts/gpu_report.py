@@ -20,9 +20,9 @@ import argparse
 import datetime
 import json
 import re
-import shutil
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -131,8 +131,9 @@ def run_until(command, end, take, given=""):
 
 
 def run_cases(results, names, make_command, end):
-    """Runs a program on the cases that have no result, and again on what is left
-    where it ends early: a case with which it does is one that failed."""
+    """Runs a program on the cases that have no result, in their order, and again on
+    what is left where it ends early. A case that ends it by a signal, or with which it
+    begins and ends, is one that failed."""
     while missing := results.missing(names):
         before = len(results.found)
 
@@ -143,9 +144,11 @@ def run_cases(results, names, make_command, end):
 
         command, given = make_command(missing)
         code, error = run_until(command, end, take, given)
-        if len(results.found) == before:
-            if "no GPU: " in error:
-                sys.exit("gpu_report.py: no GPU: " + error.split("no GPU: ", 1)[1])
+        has_begun = len(results.found) > before
+        if not has_begun and "no GPU: " in error:
+            sys.exit("gpu_report.py: no GPU: " + error.split("no GPU: ", 1)[1])
+        missing = results.missing(names)
+        if missing and (code < 0 or not has_begun):
             reason = error if code else "it printed nothing"
             results.add({"case": missing[0], "failed": reason})
             show(results.found[missing[0]])
@@ -190,7 +193,8 @@ class Report:
         return [x["case"] for x in self.cases if x["family"] == family]
 
     def find_device(self):
-        """What the GPU is, now: results of another one are not gone on with."""
+        """What the GPU is, now, and who compiles: results of another GPU, driver,
+        ptxas or commit are not gone on with."""
         lines = []
         command = [*self.bench, "--device", *self.driver]
         code, error = run_until(command, self.end, lines.append)
@@ -198,18 +202,19 @@ class Report:
             no_gpu = "no GPU: " in error
             reason = error.split("no GPU: ", 1)[1] if no_gpu else error
             sys.exit("gpu_report.py: " + ("no GPU: " if no_gpu else "") + reason)
-        device = {"case": "device", **json.loads(lines[0])}
+        device = {"case": "device", **json.loads(lines[0]), "commit": commit()}
         results = self.results("device")
         before = results.found.get("device")
         if not before:
-            device |= {"date": datetime.date.today().isoformat(), "commit": commit()}
-            device |= {"ptxas": find_ptxas()}
-            results.add(device)
-        elif before["name"] != device["name"]:
-            sys.exit(
-                f"gpu_report.py: {self.options.results} is of {before['name']}, and "
-                f"this is {device['name']}: name another folder with --results"
-            )
+            results.add(device | {"date": datetime.date.today().isoformat()})
+            return
+        for name, value in device.items():
+            if before.get(name) != value:
+                sys.exit(
+                    f"gpu_report.py: {self.options.results}: expected results with "
+                    f"the {name} {value!r}, got those with {before.get(name)!r}: name "
+                    "another folder with --results"
+                )
 
     def run_family(self, family):
         options = self.options
@@ -288,18 +293,6 @@ def commit():
     return result.stdout.strip() or "unknown"
 
 
-def find_ptxas():
-    """The release of the ptxas on PATH or where CUDA is installed, which the library
-    finds, too; else who makes the machine code."""
-    program = shutil.which("ptxas") or shutil.which("ptxas", path="/usr/local/cuda/bin")
-    if not program:
-        return "the driver's compiler"
-    command = [program, "--version"]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
-    release = re.search(r"release ([\d.]+)", result.stdout)
-    return f"ptxas {release[1]}" if release else program
-
-
 def cell(result, digits):
     if not result:
         return ""
@@ -343,7 +336,7 @@ def describe(device, cases, found, peers, checked):
         "for a call, the median, without the time in which the CPU launches it.",
         "",
         f"{device['name']} ({device['architecture']}), driver of {device['driver']}, "
-        f"machine code by {device['ptxas']}, Attn {device['commit']}, "
+        f"machine code by {device['assembler']}, Attn {device['commit']}, "
         f"{device['date']}.",
         "",
         f"{len(checked) + len(found) - len(failed)} kernels are right, in {rows} rows "
@@ -364,10 +357,31 @@ def describe(device, cases, found, peers, checked):
     return "\n".join(lines) + "\n"
 
 
+# Prints a result for each case that it is given, and is ended by one called "ends".
+ENDS_EARLY = """
+import json, os, sys
+for case in sys.argv[1:]:
+    if case == "ends":
+        os.abort()
+    print(json.dumps({"case": case, "run": len(sys.argv)}), flush=True)
+"""
+
+
 def self_test():
-    """The page of made-up numbers has them in their places."""
+    """A case that ends the program is tried once, and the page of made-up numbers has
+    them in their places."""
+    with tempfile.TemporaryDirectory() as folder:
+        results = Results(Path(folder), "check")
+
+        def command(missing):
+            return [sys.executable, "-c", ENDS_EARLY, *missing], ""
+
+        run_cases(results, ["a", "ends", "b"], command, time.monotonic() + 60)
+        assert results.found["ends"]["failed"] == "ended with -6", results.found
+        assert results.found["a"]["run"] == 4, results.found
+        assert results.found["b"]["run"] == 2, results.found
     device = {"name": "None", "architecture": "sm_0", "driver": "CUDA 0.0"}
-    device |= {"ptxas": "nobody", "commit": "0", "date": "never"}
+    device |= {"assembler": "nobody", "commit": "0", "date": "never"}
     cases = [{"case": "prefill/p", "family": "prefill"}]
     found = {"prefill/p": {"case": "prefill/p", "speed": 2.0, "rows": 3}}
     peers = {

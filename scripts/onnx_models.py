@@ -329,6 +329,13 @@ def main():
         "external": external("weights.bin"),
         "external-outside": external("../weights.bin"),
         "heads": heads(Q=[1, 3, 3, 4]),
+        "one-head": heads(
+            Q=["batch", "queries", 12],
+            K=["batch", "keys", 4],
+            V=["batch", "keys", 4],
+            q_num_heads=3,
+            kv_num_heads=1,
+        ),
         "old": heads(opset=22),
         "new": heads(opset=99),
         "attribute": heads(sharpness=1.0),

@@ -6,21 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/HostCall.h"
+#include "runtime/Support/StridedCopy.h"
 #include "tools/Weights.h"
-
-#include <cstring>
 
 using namespace attn;
 using namespace attn::run;
-
-/// Copies between dense arrays of one type and shape.
-static void copyElements(const TensorView &from, const TensorView &to) {
-  std::size_t bytes = sizeOf(to.type());
-  for (std::int64_t size : to.sizes())
-    bytes *= std::size_t(size);
-  if (bytes)
-    std::memcpy(to.data(), from.data(), bytes);
-}
 
 Expected<HostCall> HostCall::create(const Kernel &kernel, std::string_view text,
                                     const std::string &fileName,
@@ -64,7 +54,7 @@ HostCall::Memory HostCall::prepare() {
     if (updates[i] < 0)
       continue;
     Argument &updated = inputs[std::size_t(updates[i])];
-    copyElements(*updated.view(), outputs.back());
+    support::copyElements(*updated.view(), outputs.back());
     updated = outputs.back();
   }
   return {inputs, outputs};

@@ -19,6 +19,7 @@ class RewriterBase;
 
 namespace mlir::attn {
 
+class IndexBuilder;
 struct TileShape;
 
 /// The rows of queries of a tile.
@@ -49,6 +50,9 @@ struct SequenceForm {
 /// sequences can not be tiled.
 LogicalResult tileSequences(RewriterBase &rewriter, AttentionOp op,
                             ArrayRef<SequenceForm> forms);
+
+/// Whether a row of a ragged batch is one of a sequence's queries (A7).
+Value emitIsOfSequence(IndexBuilder &b, AttentionOp op, Value batch, Value row);
 
 /// Computes the ranges of what the masks of `ops` load, and of what says where
 /// their scores load, in blocks of a tile, right after the tables' definitions.

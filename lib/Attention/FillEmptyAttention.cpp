@@ -7,6 +7,7 @@
 
 #include "dialect/AttnOps.h"
 #include "dialect/Shared/IndexBuilder.h"
+#include "lib/Attention/AttentionTile.h"
 #include "lib/Attention/Passes.h"
 
 #include "mlir/IR/PatternMatch.h"
@@ -21,15 +22,25 @@ namespace mlir::attn {
 using namespace mlir;
 using namespace mlir::attn;
 
-/// The sink of a row as its log-sum-exp, A14.
-static Value emitSinks(IndexBuilder &b, Value sink, Value out) {
+static constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// The sink of a row as its log-sum-exp, A14; -inf of one that is of no
+/// sequence, A7.
+static Value emitSinks(IndexBuilder &b, AttentionOp op) {
+  Value sink = op.getSink(), out = op.getLogSumExp();
   AffineExpr head = b.getAffineDimExpr(1), row = b.getAffineDimExpr(2);
   bool isPerRow = cast<RankedTensorType>(sink.getType()).getRank() == 2;
   AffineMap read = isPerRow ? AffineMap::get(3, 0, {head, row}, b.getContext())
                             : AffineMap::get(3, 0, head);
+  Type type = getElementTypeOrSelf(out);
   return b.generic(
-      sink, out, {read, b.getMultiDimIdentityMap(3)},
-      [&](ValueRange e) { return b.convert(e[0], getElementTypeOrSelf(out)); });
+      sink, out, {read, b.getMultiDimIdentityMap(3)}, [&](ValueRange e) {
+        Value all = b.convert(e[0], type);
+        if (!op.isRagged())
+          return all;
+        Value isSome = emitIsOfSequence(b, op, b.iteration(0), b.iteration(2));
+        return b.select(isSome, all, b.real(type, -infinity));
+      });
 }
 
 /// What `op` is, if its type says that it is empty.
@@ -42,9 +53,8 @@ static SmallVector<Value> emitEmpty(RewriterBase &rewriter, AttentionOp op) {
   if (Value out = op.getLogSumExp())
     results.push_back(
         op.getSink()
-            ? emitSinks(b, op.getSink(), out)
-            : b.fill(out, b.real(getElementTypeOrSelf(out),
-                                 -std::numeric_limits<double>::infinity())));
+            ? emitSinks(b, op)
+            : b.fill(out, b.real(getElementTypeOrSelf(out), -infinity)));
   return results;
 }
 
@@ -55,10 +65,7 @@ struct FillEmptyAttention
     IRRewriter rewriter(&getContext());
     SmallVector<AttentionOp> ops;
     getOperation()->walk([&](AttentionOp op) {
-      bool hasRows = op.getQueryType().getDimSize(0) != 0 &&
-                     op.getQueryType().getDimSize(2) != 0;
-      if (op->getNumResults() != 0 && op.isKnownEmpty() &&
-          !(op.isRagged() && hasRows))
+      if (op->getNumResults() != 0 && op.isKnownEmpty())
         ops.push_back(op);
     });
     for (AttentionOp op : ops) {

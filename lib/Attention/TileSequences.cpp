@@ -96,6 +96,11 @@ Value Sequences::emitIsSome(Value batch, Value row) {
   return b.bitAnd(isAfter, b.isLess(row, emitBegin(number)));
 }
 
+Value attn::emitIsOfSequence(IndexBuilder &b, AttentionOp op, Value batch,
+                             Value row) {
+  return Sequences(op, b).emitIsSome(batch, row);
+}
+
 SequenceRows Sequences::emitRange(Value cumulative, Value n) {
   Value begin = b.loadIndex(cumulative, n),
         end = b.loadIndex(cumulative, b.add(n, 1));

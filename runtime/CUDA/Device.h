@@ -186,8 +186,8 @@ public:
   /// Memory that exists in the order of a stream, where null is the default
   /// stream: work before `allocateInStream` may not use it, nor work after
   /// `freeInStream`. It is of a pool of the device's own, which keeps what is
-  /// freed until the device is closed: a call in which the driver has to be
-  /// asked for memory takes many times as long as one of few queries.
+  /// freed until the device is closed, so that later calls need not ask the
+  /// driver for memory.
   Expected<CUdeviceptr> allocateInStream(std::size_t bytes,
                                          CUstream stream) const;
   Status freeInStream(CUdeviceptr address, CUstream stream) const;

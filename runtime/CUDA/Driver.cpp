@@ -12,6 +12,11 @@
 using namespace attn;
 using namespace attn::cuda;
 
+std::string cuda::spellVersion(int version) {
+  return std::to_string(version / 1000) + "." +
+         std::to_string(version % 1000 / 10);
+}
+
 static Error makeNoGPU(const std::string &why) {
   return {"no GPU: " + why, {}};
 }

@@ -118,6 +118,9 @@ inline constexpr unsigned streamNonBlocking = 1;
   X(memcpyDtoHAsync, "cuMemcpyDtoHAsync_v2",                                   \
     (void *, CUdeviceptr, std::size_t, CUstream))
 
+/// A version as cuDriverGetVersion gives it: "12.4", say.
+std::string spellVersion(int version);
+
 /// The functions of an initialized driver.
 class Driver {
 public:

@@ -61,11 +61,6 @@ static std::optional<int> findDriverOf(std::string_view ptx) {
   return (major + 4) * 1000 + (minor + later) * 10;
 }
 
-static std::string spellVersion(int version) {
-  return std::to_string(version / 1000) + "." +
-         std::to_string(version % 1000 / 10);
-}
-
 /// Has the driver load machine code or PTX. `code` is its answer.
 static Status loadImage(const DeviceState &device, const std::string &image,
                         const std::string &what, CUmodule &module,

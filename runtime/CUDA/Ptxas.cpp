@@ -104,6 +104,13 @@ Expected<Ptxas> Ptxas::open(const std::string &path) {
                StringRef(*help).contains(splitOption));
 }
 
+std::string Ptxas::release() const {
+  StringRef after = StringRef(versionText).split("release ").second;
+  StringRef number =
+      after.take_while([](char c) { return llvm::isDigit(c) || c == '.'; });
+  return number.empty() ? versionText : number.str();
+}
+
 Expected<Assembly> Ptxas::assemble(StringRef ptx,
                                    const std::string &architecture) const {
   Expected<TemporaryFile> input = TemporaryFile::create("ptx");

@@ -42,6 +42,8 @@ public:
   const std::string &path() const { return programPath; }
   /// What `ptxas --version` prints.
   const std::string &version() const { return versionText; }
+  /// Of CUDA, such as "13.0"; all of the version where it does not say one.
+  std::string release() const;
 
   /// Machine code of `ptx` for an architecture such as "sm_90a". An error has
   /// ptxas's own words. Kernels are compiled in parallel, if this ptxas can.

@@ -122,7 +122,12 @@ Engine::Impl::build(std::string_view text, const CompileOptions &options,
     if (!object)
       return std::move(object).error();
     compiled = std::move(*object);
-    if (disk)
+    // A later process may find a ptxas that does not fail.
+    bool isComplete =
+        llvm::all_of(compiled->devices, [](const DeviceModule &module) {
+          return module.code.remark.empty();
+        });
+    if (disk && isComplete)
       disk->store(key, *compiled);
   }
   Stopwatch stopwatch;

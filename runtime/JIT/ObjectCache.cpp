@@ -20,8 +20,7 @@ Expected<ObjectCache> ObjectCache::open(const std::string &directory) {
 
 // A file's parts are the signature, the number of objects and these, the number
 // of remarks, for each of these its severity, file, line, column and message;
-// and for each gpu.module its name, architecture, PTX, machine code and
-// remark.
+// and for each gpu.module its name, architecture, PTX and machine code.
 
 namespace {
 
@@ -52,8 +51,7 @@ public:
   }
   bool read(DeviceModule &module) {
     return read(module.name) && read(module.code.architecture) &&
-           read(module.code.ptx) && read(module.code.cubin) &&
-           read(module.code.remark);
+           read(module.code.ptx) && read(module.code.cubin);
   }
   bool read(CompiledObject &object) {
     std::string signature, code;
@@ -107,7 +105,7 @@ void ObjectCache::store(const std::string &key,
                         std::to_string(remark.column), remark.message);
   for (const DeviceModule &module : object.devices)
     llvm::append_values(parts, module.name, module.code.architecture,
-                        module.code.ptx, module.code.cubin, module.code.remark);
+                        module.code.ptx, module.code.cubin);
   files.store(key,
               llvm::SmallVector<llvm::StringRef>(parts.begin(), parts.end()));
 }

@@ -25,7 +25,8 @@ public:
   /// damaged.
   std::optional<CompiledObject> load(const std::string &key) const;
 
-  /// Stores a kernel. A cache is only a help: that it fails is no error.
+  /// Stores a kernel, whose modules for GPUs have no remark. A cache is only a
+  /// help: that it fails is no error.
   void store(const std::string &key, const CompiledObject &object) const;
 
   /// Where they are, for what else is kept of kernels.

@@ -61,6 +61,12 @@ static std::vector<TensorView> piecesOfPart(const Shard &shard,
           viewRange(part, rowDimension, first, rows - first)};
 }
 
+static void copyPieces(std::span<const TensorView> from,
+                       std::span<const TensorView> to) {
+  for (std::size_t i = 0; i < from.size(); ++i)
+    support::copyElements(from[i], to[i]);
+}
+
 std::vector<TensorView> RankKernel::pieces(const Shard &shard,
                                            const TensorView &whole,
                                            int rank) const {
@@ -108,10 +114,7 @@ std::vector<std::int64_t> RankKernel::partSizes(const Shard &shard,
 
 void RankKernel::copyPart(const Shard &shard, const TensorView &whole, int rank,
                           const TensorView &part) const {
-  std::vector<TensorView> from = pieces(shard, whole, rank),
-                          to = piecesOfPart(shard, part);
-  for (std::size_t i = 0; i < from.size(); ++i)
-    support::copyElements(from[i], to[i]);
+  copyPieces(pieces(shard, whole, rank), piecesOfPart(shard, part));
 }
 
 Expected<std::vector<std::vector<std::int64_t>>>
@@ -250,12 +253,8 @@ Status Ranks::collect(const RankKernel &kernel, std::size_t result,
                        std::to_string(i) + ", got " +
                        std::to_string(data.size()),
                    {}};
-    std::vector<TensorView> from = piecesOfPart(shard, TensorView(data.data(),
-                                                                  whole.type(),
-                                                                  sizes, true)),
-                            to = kernel.pieces(shard, whole, int(i));
-    for (std::size_t piece = 0; piece < to.size(); ++piece)
-      support::copyElements(from[piece], to[piece]);
+    TensorView part(data.data(), whole.type(), sizes, /*readOnly=*/true);
+    copyPieces(piecesOfPart(shard, part), kernel.pieces(shard, whole, int(i)));
   }
   return {};
 }

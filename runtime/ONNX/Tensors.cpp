@@ -354,6 +354,14 @@ Value attn::onnx::transpose(Builder &b, Value tensor,
   Sizes sizes, from = sizesOf(b, tensor);
   for (std::int64_t dim : permutation)
     sizes.push_back(from[std::size_t(dim)]);
+  // Dimensions of 1 may stand anywhere: those of one head, or one token.
+  SmallVector<std::int64_t> others(permutation);
+  llvm::erase_if(others, [&](std::int64_t dim) {
+    return typeOf(tensor).getDimSize(dim) == 1;
+  });
+  if (llvm::is_sorted(others))
+    if (Value view = reshape(b, tensor, sizes, from))
+      return view;
   Value empty = createEmpty(b, sizes, typeOf(tensor).getElementType());
   return mlir::linalg::TransposeOp::create(b, tensor, empty, permutation)
       ->getResult(0);

@@ -122,6 +122,14 @@ def check_report(bundle):
     page = (bundle.root / "page.md").read_text(encoding="utf-8")
     for text in ("Mock GPU (sm_90a), driver of CUDA 13.0", "2 failed", WRONG):
         assert text in page, page
+    # Another driver may be another machine.
+    device = results / "device.jsonl"
+    same = device.read_text(encoding="utf-8")
+    device.write_text(same.replace("CUDA 13.0", "CUDA 12.9"), encoding="utf-8")
+    other = bundle.report(*common, expected=1).stderr
+    message = "expected results with the driver 'CUDA 13.0', got those with 'CUDA 12.9'"
+    assert message in other, other
+    device.write_text(same, encoding="utf-8")
     # A case that the machine did not get to is all that is done again.
     first = before.splitlines()[0]
     checked.write_text(first + '\n{"case": "che', encoding="utf-8")

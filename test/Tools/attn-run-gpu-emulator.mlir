@@ -20,6 +20,8 @@
 // RUN:   --pipeline gpu-emulator | FileCheck %s
 // RUN: attn-run %s --entry single --random 1 --check \
 // RUN:   --pipeline gpu-emulator | FileCheck %s
+// RUN: attn-run %s --entry no_keys --random 1 --check \
+// RUN:   --pipeline gpu-emulator | FileCheck %s
 // RUN: not attn-run %s --entry double --random 1 --pipeline gpu-emulator 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=F64
 // F64: attn-run-gpu-emulator.mlir:{{[0-9]+}}:{{.*}}error: 'attn.attention' op is lowered for a GPU in f32, f16 and bf16 only, got f64
@@ -115,6 +117,20 @@ func.func @single(%query: tensor<1x2x70x48xf32>, %key: tensor<1x1x75x48xf32>,
       outs(%init, %init_lse : tensor<1x2x70x80xf32>, tensor<1x2x70xf32>)
       score softcap(30.0) mask causal
   return %output#0, %output#1 : tensor<1x2x70x80xf32>, tensor<1x2x70xf32>
+}
+
+// Rows 0, 1 and 5 are of no sequence.
+func.func @no_keys(%query: tensor<1x2x6x32xf16>, %key: tensor<2x2x0x32xf16>, %sink: tensor<2xf32>)
+    -> (tensor<1x2x6x32xf16>, tensor<1x2x6xf32>) {
+  %ends = arith.constant dense<[2, 4, 5]> : tensor<3xi32>
+  %empty = tensor.empty() : tensor<1x2x6x32xf16>
+  %empty_lse = tensor.empty() : tensor<1x2x6xf32>
+  %r:2 = attn.attention
+      ins(%query, %key, %key : tensor<1x2x6x32xf16>, tensor<2x2x0x32xf16>, tensor<2x2x0x32xf16>)
+      outs(%empty, %empty_lse : tensor<1x2x6x32xf16>, tensor<1x2x6xf32>)
+      sink(%sink : tensor<2xf32>)
+      sequences(%ends : tensor<3xi32>)
+  return %r#0, %r#1 : tensor<1x2x6x32xf16>, tensor<1x2x6xf32>
 }
 
 func.func @double(%query: tensor<1x1x4x64xf64>) -> tensor<1x1x4x64xf64> {

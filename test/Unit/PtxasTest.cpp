@@ -73,6 +73,7 @@ TEST(Ptxas, Arguments) {
   Expected<Ptxas> ptxas = Ptxas::open(program.path());
   ASSERT_TRUE(ptxas.ok());
   EXPECT_THAT(ptxas->version(), HasSubstr("release 1"));
+  EXPECT_EQ(ptxas->release(), "1");
   Expected<Assembly> assembly = ptxas->assemble("// PTX", "sm_90a");
   ASSERT_TRUE(assembly.ok()) << assembly.error().message;
   EXPECT_EQ(assembly->log, "-arch=sm_90a -v -o \n");

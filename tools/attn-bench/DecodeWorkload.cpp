@@ -7,8 +7,6 @@
 
 #include "tools/attn-bench/DecodeWorkload.h"
 
-#include "tools/attn-bench/RowCheck.h"
-
 #include <cstring>
 #include <limits>
 #include <set>
@@ -81,9 +79,9 @@ Expected<double> DecodeWorkload::run(const ColdCaches::Cache &cache) const {
   return timeKernel(kernel, argumentsOf(cache), {&result, 1});
 }
 
-Status DecodeWorkload::checkAt(const ColdCaches::Cache &cache, Index batch,
-                               Index head, Index query,
-                               bool quantizedQueries) const {
+Expected<Accuracy> DecodeWorkload::checkAt(const ColdCaches::Cache &cache,
+                                           Index batch, Index head, Index query,
+                                           bool quantizedQueries) const {
   Index keyHead = head * decode->keyValueHeads / decode->queryHeads;
   std::vector<Index> rows;
   for (Index j = 0, end = decode->keyLength(batch); j < end; ++j)
@@ -137,8 +135,9 @@ Status DecodeWorkload::check(const ColdCaches::Cache &cache,
   for (Index batch : std::set<Index>{0, decode->batches - 1})
     for (Index head : std::set<Index>{0, decode->queryHeads - 1})
       for (Index row : std::set<Index>{0, decode->queryLength - 1})
-        if (Status status = checkAt(cache, batch, head, row, quantizedQueries);
-            !status)
-          return status;
+        if (Expected<Accuracy> accuracy =
+                checkAt(cache, batch, head, row, quantizedQueries);
+            !accuracy)
+          return accuracy.error();
   return {};
 }

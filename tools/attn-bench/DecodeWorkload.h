@@ -8,6 +8,7 @@
 #ifndef ATTN_TOOLS_ATTN_BENCH_DECODEWORKLOAD_H
 #define ATTN_TOOLS_ATTN_BENCH_DECODEWORKLOAD_H
 
+#include "tools/OutputCheck.h"
 #include "tools/attn-bench/ColdCaches.h"
 #include "tools/attn-bench/DecodeCase.h"
 #include "tools/attn-bench/Kernels.h"
@@ -39,8 +40,9 @@ private:
   Status runAndCheck(const Options &options);
   Status tune(unsigned threads, const Options &options);
   Status check(const ColdCaches::Cache &cache, bool quantizedQueries) const;
-  Status checkAt(const ColdCaches::Cache &cache, Index batch, Index head,
-                 Index query, bool quantizedQueries) const;
+  Expected<Accuracy> checkAt(const ColdCaches::Cache &cache, Index batch,
+                             Index head, Index query,
+                             bool quantizedQueries) const;
 
   DecodePointer decode;
   ElementType type;

@@ -20,10 +20,10 @@
 #include "runtime/Reference/MultiToken.h"
 #include "runtime/Reference/Compare.h"
 #include "runtime/Reference/Values.h"
+#include "tools/OutputCheck.h"
 #include "tools/attn-bench/Families.h"
 #include "tools/attn-bench/MultiTokenCase.h"
 #include "tools/attn-bench/Peak.h"
-#include "tools/attn-bench/RowCheck.h"
 #include "tools/attn-bench/Samples.h"
 #include "tools/attn-bench/Series.h"
 
@@ -55,7 +55,7 @@ private:
   Runner(const MultiTokenCase &attention, const Kernel &kernel)
       : attention(attention), kernel(kernel) {}
   void fill(ElementType type);
-  Status checkAt(Index row) const;
+  Expected<Accuracy> checkAt(Index row) const;
 
   MultiTokenCase attention;
   Kernel kernel;
@@ -108,7 +108,7 @@ void Runner::fill(ElementType type) {
 
 /// Holds a row of every head to the reference, from the queries and keys that
 /// it depends on.
-Status Runner::checkAt(Index row) const {
+Expected<Accuracy> Runner::checkAt(Index row) const {
   Index heads = attention.heads, length = attention.length;
   Index past = std::min(row, 2 * (kernelQueries - 1)), first = row - past;
   auto takeRows = [&](const Buffer &from, Index begin, Index end) {
@@ -167,8 +167,8 @@ Expected<Runner> Runner::create(const MultiTokenCase &attention,
     return status.error();
   // Both ends, and both sides of where tiles meet.
   for (Index row : {Index(0), Index(63), Index(64), attention.length - 1})
-    if (Status status = runner.checkAt(row); !status)
-      return status.error();
+    if (Expected<Accuracy> accuracy = runner.checkAt(row); !accuracy)
+      return accuracy.error();
   return runner;
 }
 

@@ -7,8 +7,6 @@
 
 #include "tools/attn-bench/Workload.h"
 
-#include "tools/attn-bench/RowCheck.h"
-
 #include <limits>
 #include <set>
 
@@ -35,8 +33,10 @@ Workload::Workload(AttentionCase attentionCase, ElementType type,
     input->fillNormal(random);
   // What is never written shows.
   output.fill([](Index) { return std::numeric_limits<double>::quiet_NaN(); });
-  arguments = {query.view(), viewHeads(key, 0, attention.keyValueHeads),
-               viewHeads(value, 0, attention.keyValueHeads)};
+  arguments = {
+      query.view(),
+      viewHeads(key, attention.headSize, 0, attention.keyValueHeads),
+      viewHeads(value, attention.valueSize(), 0, attention.keyValueHeads)};
   for (const Operand &operand : attention.variant.operands) {
     Buffer &buffer =
         operands.emplace_back(operand.type.value_or(type), operand.sizes);
@@ -88,17 +88,16 @@ Expected<double> Workload::run() const {
   return timeKernel(kernel, arguments, {&result, 1});
 }
 
-TensorView Workload::viewHeads(const Buffer &rows, Index first,
+TensorView Workload::viewHeads(const Buffer &rows, Index size, Index first,
                                Index count) const {
-  Index heads = attention.keyValueHeads, length = attention.length,
-        size = &rows == &key ? attention.headSize : attention.valueSize();
+  Index heads = attention.keyValueHeads, length = attention.length;
   std::vector<Index> strides = {heads * length * size, length * size, size, 1};
   if (attention.isBSHD)
     strides = {heads * length * size, size, heads * size, 1};
   return rows.viewAt(first * strides[1], {1, count, length, size}, strides);
 }
 
-Status Workload::checkAt(Index head, Index row) const {
+Expected<Accuracy> Workload::checkAt(Index head, Index row) const {
   Index length = attention.length, size = attention.headSize,
         valueSize = attention.valueSize();
   Index keyHead = head * attention.keyValueHeads / attention.queryHeads;
@@ -106,8 +105,8 @@ Status Workload::checkAt(Index head, Index row) const {
 
   reference::AttentionProblem problem;
   problem.query = query.viewAt((head * length + row) * size, {1, 1, 1, size});
-  problem.key = viewHeads(key, keyHead, 1);
-  problem.value = viewHeads(value, keyHead, 1);
+  problem.key = viewHeads(key, size, keyHead, 1);
+  problem.value = viewHeads(value, valueSize, keyHead, 1);
   problem.offsets = {row};
   problem.mask = [&](Index, Index, Index p, Index j) {
     return variant.visibility.sees(p, j);
@@ -135,7 +134,7 @@ Status Workload::check() const {
   for (Index head : std::set<Index>{0, attention.queryHeads - 1})
     for (Index row : rows)
       if (row >= 0 && row <= last)
-        if (Status status = checkAt(head, row); !status)
-          return status;
+        if (Expected<Accuracy> accuracy = checkAt(head, row); !accuracy)
+          return accuracy.error();
   return {};
 }

@@ -8,6 +8,7 @@
 #ifndef ATTN_TOOLS_ATTN_BENCH_WORKLOAD_H
 #define ATTN_TOOLS_ATTN_BENCH_WORKLOAD_H
 
+#include "tools/OutputCheck.h"
 #include "tools/attn-bench/AttentionCase.h"
 #include "tools/attn-bench/Buffer.h"
 #include "tools/attn-bench/Kernels.h"
@@ -36,9 +37,11 @@ private:
   Workload(AttentionCase attention, ElementType type, const Kernel &kernel);
   Status runAndCheck() const;
   Status tune(ElementType type, unsigned threads, const Options &options);
-  /// Keys or values of some heads, (1, count, S, D), as they are in memory.
-  TensorView viewHeads(const Buffer &rows, Index first, Index count) const;
-  Status checkAt(Index head, Index row) const;
+  /// Keys or values of some heads, (1, count, S, `size`), as they are in
+  /// memory.
+  TensorView viewHeads(const Buffer &rows, Index size, Index first,
+                       Index count) const;
+  Expected<Accuracy> checkAt(Index head, Index row) const;
   Status check() const;
 
   AttentionCase attention;

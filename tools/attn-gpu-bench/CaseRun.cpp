@@ -7,8 +7,7 @@
 
 #include "tools/attn-gpu-bench/CaseRun.h"
 
-#include "runtime/Reference/Compare.h"
-#include "runtime/Reference/Values.h"
+#include "tools/OutputCheck.h"
 
 #include <algorithm>
 #include <numeric>
@@ -46,9 +45,8 @@ struct Tensor {
 /// One case, from its numbers to its time.
 class CaseRun {
 public:
-  CaseRun(const GPUCase &gpuCase, const cuda::Device &device,
-          std::uint64_t seed)
-      : gpuCase(gpuCase), device(device), random(seed) {}
+  CaseRun(const GPUCase &gpuCase, const cuda::Device &device)
+      : gpuCase(gpuCase), device(device) {}
 
   Status prepare(const Engine &engine);
   Status check();
@@ -63,15 +61,16 @@ private:
         {query->onDevice(true), key->onDevice(true), value->onDevice(true)},
         {output->onDevice(false)}, stream->raw());
   }
-  Status checkRow(Index row);
-  Status compare(std::span<const double> actual,
-                 std::span<const double> expected, reference::Tolerance);
+  Expected<Accuracy> checkAll();
+  Expected<Accuracy> checkAt(Index row);
+  /// Counts rows that were compared.
+  Status add(const Expected<Accuracy> &accuracy, Index rows);
   Expected<std::optional<double>> takeSample(Index calls, Index fills,
                                              const cuda::Buffer &filler);
 
   const GPUCase &gpuCase;
   const cuda::Device &device;
-  std::mt19937_64 random;
+  std::mt19937_64 random; ///< The same numbers in each run.
   std::optional<Kernel> kernel;
   std::optional<cuda::Stream> stream;
   std::optional<cuda::Event> start, end;
@@ -151,27 +150,29 @@ Status CaseRun::prepare(const Engine &engine) {
 // The oracle's
 //===----------------------------------------------------------------------===//
 
-Status CaseRun::compare(std::span<const double> actual,
-                        std::span<const double> expected,
-                        reference::Tolerance tolerance) {
-  Expected<reference::Comparison> comparison =
-      reference::compare(actual, expected, tolerance);
-  if (!comparison)
-    return comparison.error();
-  outcome.bound = tolerance.bound;
-  outcome.error = std::max(outcome.error, comparison->error);
-  if (comparison->passed)
-    return {};
-  return Error{"wrong result: relative error " +
-                   std::to_string(comparison->error) + ", tolerance " +
-                   std::to_string(tolerance.bound) + ", got " +
-                   std::to_string(comparison->actual) + ", expected " +
-                   std::to_string(comparison->expected),
-               {}};
+Status CaseRun::add(const Expected<Accuracy> &accuracy, Index rows) {
+  if (!accuracy)
+    return accuracy.error();
+  outcome.rows += rows;
+  outcome.error = std::max(outcome.error, accuracy->error);
+  outcome.bound = accuracy->bound;
+  return {};
+}
+
+Expected<Accuracy> CaseRun::checkAll() {
+  reference::AttentionProblem problem{
+      .query = query->onHost(), .key = key->onHost(), .value = value->onHost()};
+  gpuCase.describe(problem);
+  Expected<reference::AttentionResult> expected = reference::attention(problem);
+  if (!expected)
+    return std::move(expected).error();
+  return compareOutput(
+      "output", output->onHost(), expected->output,
+      reference::toleranceFor(gpuCase.type, reference::Quantity::output));
 }
 
 /// Compares the row of the output that has this number among all.
-Status CaseRun::checkRow(Index row) {
+Expected<Accuracy> CaseRun::checkAt(Index row) {
   Index position = row % gpuCase.queries,
         head = row / gpuCase.queries % gpuCase.queryHeads,
         batch = row / gpuCase.queries / gpuCase.queryHeads;
@@ -182,25 +183,10 @@ Status CaseRun::checkRow(Index row) {
                                       .value = value->rows(first, gpuCase.keys),
                                       .offsets = {position}};
   gpuCase.describe(problem);
-  Expected<reference::AttentionResult> expected = reference::attention(problem);
-  if (!expected)
-    return expected.error();
-  Expected<std::vector<double>> actual =
-      reference::toDoubles("output", output->rows(row, 1));
-  if (!actual)
-    return actual.error();
-  reference::Tolerance tolerance =
-      reference::toleranceFor(gpuCase.type, reference::Quantity::output);
-  // It is for the largest element of all rows, which a row of many keys has
-  // not.
-  tolerance.bound *= 5;
-  Status status = compare(*actual, expected->output, tolerance);
-  if (status)
-    return {};
-  return Error{"row " + std::to_string(position) + " of head " +
-                   std::to_string(head) + " of batch entry " +
-                   std::to_string(batch) + ": " + status.error().message,
-               {}};
+  return checkRow("batch " + std::to_string(batch) + ", head " +
+                      std::to_string(head) + ", row " +
+                      std::to_string(position),
+                  output->rows(row, 1), problem);
 }
 
 Status CaseRun::check() {
@@ -210,39 +196,21 @@ Status CaseRun::check() {
                                      *stream);
   if (status)
     status = stream->synchronize();
+  if (status)
+    status = checkWritten(output->onHost());
   if (!status)
     return status;
-  Expected<std::vector<double>> actual =
-      reference::toDoubles("output", output->onHost());
-  if (!actual)
-    return actual.error();
-  if (std::ranges::any_of(*actual, [](double x) { return x != x; }))
-    return Error{"wrong result: some elements are no numbers", {}};
   Index all = gpuCase.batches * gpuCase.queryHeads * gpuCase.queries;
-  if (gpuCase.family == Family::check) {
-    reference::AttentionProblem problem{.query = query->onHost(),
-                                        .key = key->onHost(),
-                                        .value = value->onHost()};
-    gpuCase.describe(problem);
-    Expected<reference::AttentionResult> expected =
-        reference::attention(problem);
-    if (!expected)
-      return expected.error();
-    outcome.rows = all;
-    return compare(
-        *actual, expected->output,
-        reference::toleranceFor(gpuCase.type, reference::Quantity::output));
-  }
+  if (gpuCase.family == Family::check)
+    return add(checkAll(), all);
   // The first and the last rows, those at the ends of tiles, and some others.
   std::set<Index> rows = {0, 63, 64, all - 65, all - 1};
   while (Index(rows.size()) < std::min<Index>(all, 24))
     rows.insert(Index(random() % std::uint64_t(all)));
   for (Index row : rows)
-    if (row >= 0 && row < all) {
-      if (Status wrong = checkRow(row); !wrong)
-        return wrong;
-      ++outcome.rows;
-    }
+    if (row >= 0 && row < all)
+      if (Status status = add(checkAt(row), 1); !status)
+        return status;
   return {};
 }
 
@@ -318,8 +286,8 @@ Status CaseRun::measure(double seconds) {
 Expected<Outcome> gpubench::runCase(const GPUCase &gpuCase,
                                     const Engine &engine,
                                     const cuda::Device &device,
-                                    std::uint64_t seed, double seconds) {
-  CaseRun run(gpuCase, device, seed);
+                                    double seconds) {
+  CaseRun run(gpuCase, device);
   Status status = run.prepare(engine);
   if (status)
     status = run.check();

@@ -24,16 +24,15 @@ struct Outcome {
   std::vector<std::string> remarks; ///< The compiler's.
 };
 
-/// Compiles a case, calls it on random numbers, which `seed` decides, compares
-/// the output with the oracle's, within its tolerance, and, where there is more
-/// than that to it, measures calls for about `seconds`.
+/// Compiles a case, calls it on random numbers, compares the output with the
+/// oracle's, within its tolerance, and, where there is more than that to it,
+/// measures calls for about `seconds`.
 ///
 /// A measured call takes what the GPU needs for it: calls are put into a stream
 /// that is kept busy until all of them are there, so that the time in which the
 /// CPU launches them is none of it.
 Expected<Outcome> runCase(const GPUCase &gpuCase, const Engine &engine,
-                          const cuda::Device &device, std::uint64_t seed,
-                          double seconds);
+                          const cuda::Device &device, double seconds);
 
 } // namespace attn::gpubench
 

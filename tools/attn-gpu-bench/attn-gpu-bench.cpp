@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/CUDA/Ptxas.h"
 #include "tools/PrintError.h"
 #include "tools/attn-gpu-bench/CaseRun.h"
 
@@ -37,8 +38,6 @@ static cl::opt<std::string>
 static cl::opt<double> seconds("seconds",
                                cl::desc("How long to measure each case"),
                                cl::init(0.3), cl::cat(category));
-static cl::opt<std::uint64_t> seed("seed", cl::desc("Of the random numbers"),
-                                   cl::init(1), cl::cat(category));
 
 static void print(json::Object line) {
   llvm::outs() << json::Value(std::move(line)) << "\n";
@@ -57,13 +56,14 @@ static void printCase(const GPUCase &gpuCase) {
 }
 
 static void printDevice(const cuda::Device &device) {
-  int version = device.driverVersion();
-  print(json::Object{{"name", device.name()},
-                     {"architecture", device.architecture()},
-                     {"driver", "CUDA " + std::to_string(version / 1000) + "." +
-                                    std::to_string(version % 1000 / 10)},
-                     {"multiprocessors", device.multiprocessors()},
-                     {"shared_bytes", device.sharedBytes()}});
+  std::optional<cuda::Ptxas> ptxas = cuda::Ptxas::find();
+  print(json::Object{
+      {"name", device.name()},
+      {"architecture", device.architecture()},
+      {"driver", "CUDA " + cuda::spellVersion(device.driverVersion())},
+      {"assembler", ptxas ? "ptxas " + ptxas->release() : "the driver"},
+      {"multiprocessors", device.multiprocessors()},
+      {"shared_bytes", device.sharedBytes()}});
 }
 
 static void printOutcome(const GPUCase &gpuCase, const Outcome &outcome) {
@@ -123,8 +123,7 @@ static Status run() {
     return engine.error();
   bool isRight = true;
   for (const GPUCase &gpuCase : *cases) {
-    Expected<Outcome> outcome =
-        runCase(gpuCase, *engine, *device, seed, seconds);
+    Expected<Outcome> outcome = runCase(gpuCase, *engine, *device, seconds);
     if (outcome) {
       printOutcome(gpuCase, *outcome);
       continue;
