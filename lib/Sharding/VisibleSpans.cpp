@@ -15,8 +15,6 @@
 #include "lib/Sharding/VisibleSpans.h"
 #include "lib/Regions/MaskAnalysis.h"
 
-#include "mlir/Dialect/SCF/IR/SCF.h"
-
 using namespace mlir;
 using namespace mlir::attn;
 
@@ -30,27 +28,24 @@ public:
 
   Value emit() {
     int64_t ranks = extents.numKeyRanks, slots = extents.getNumSlots();
-    Value table = tensor::EmptyOp::create(
-        b, ArrayRef<int64_t>{ranks, 4 * slots}, b.getIndexType());
+    Value table = b.empty({ranks, 4 * slots}, b.getIndexType());
     Value self = extents.keys.self;
     // For each step what is sent, and what is received.
-    return loop(b.index(ranks), table, [&](Value step, Value steps) {
-      return loop(b.index(2), steps, [&](Value side, Value sides) {
+    return b.loop(0, ranks, 1, table, [&](Value step, Value steps) {
+      return b.loop(0, 2, 1, steps, [&](Value side, Value sides) {
         Value receives = b.isEqual(side, 1);
         Value to = wrap(b.add(self, step)),
               from = wrap(b.add(b.sub(self, step), ranks));
         Value querier = b.select(receives, self, to),
               keeper = b.select(receives, from, self);
         auto insert = [&](RowSpan span, Value into, Value at) -> Value {
-          into = tensor::InsertOp::create(b, span.first, into,
-                                          ValueRange{step, at});
-          return tensor::InsertOp::create(b, span.count, into,
-                                          ValueRange{step, b.add(at, 1)});
+          into = b.store(span.first, into, {step, at});
+          return b.store(span.count, into, {step, b.add(at, 1)});
         };
         Value at = b.mul(side, 2);
         if (!extents.isZigzag)
           return insert(emitSpan(querier, keeper), sides, at);
-        return loop(b.index(slots), sides, [&](Value slot, Value pieces) {
+        return b.loop(0, slots, 1, sides, [&](Value slot, Value pieces) {
           RowSpan span = emitSpanOfPiece(querier, keeper, slot);
           // Own rows are given as they lie.
           Value isOwn = b.isEqual(step, 0);
@@ -82,18 +77,18 @@ public:
     Value numHeads = asksHeads ? extents.heads.count(b) : b.index(1);
     Value numBatches = extents.batch.count(b);
     if (whole.isPacked())
-      numBatches = b.sub(b.index(b.size(whole.getCumulativeQuery(), 0)), 1);
+      numBatches = b.sub(b.dim(whole.getCumulativeQuery(), 0), 1);
     auto bound = [&](bool isEnd) {
-      return loop(
-          numBatches, isEnd ? zero : keys.count, [&](Value n, Value ofBatches) {
-            return loop(numHeads, ofBatches, [&](Value h, Value most) {
-              RowSpan rows = emitSpanOf(n, h, queries, keys);
-              Value end = b.add(rows.first, rows.count);
-              Value isAny = b.isLess(zero, rows.count);
-              Value better = isEnd ? b.max(most, end) : b.min(most, rows.first);
-              return b.select(isAny, better, most);
-            });
-          });
+      Value none = isEnd ? zero : keys.count;
+      return b.loop(0, numBatches, 1, none, [&](Value n, Value ofBatches) {
+        return b.loop(0, numHeads, 1, ofBatches, [&](Value h, Value most) {
+          RowSpan rows = emitSpanOf(n, h, queries, keys);
+          Value end = b.add(rows.first, rows.count);
+          Value isAny = b.isLess(zero, rows.count);
+          Value better = isEnd ? b.max(most, end) : b.min(most, rows.first);
+          return b.select(isAny, better, most);
+        });
+      });
     };
     Value begin = bound(/*isEnd=*/false), end = bound(/*isEnd=*/true);
     Value count = b.max(b.sub(end, begin), 0);
@@ -103,17 +98,6 @@ public:
 
 private:
   Value wrap(Value rank) { return b.rem(rank, extents.numKeyRanks); }
-
-  /// `for i in [0, end)` that carries a value along.
-  Value loop(Value end, Value initial, function_ref<Value(Value, Value)> body) {
-    auto loop =
-        scf::ForOp::create(b, b.index(0), end, b.index(1), ValueRange{initial});
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
-    Value next = body(loop.getInductionVar(), loop.getRegionIterArg(0));
-    scf::YieldOp::create(b, next);
-    return loop.getResult(0);
-  }
 
   /// The rows of a piece of `keeper` that any queries of `querier` may see.
   RowSpan emitSpanOfPiece(Value querier, Value keeper, Value slot) {

@@ -58,11 +58,11 @@ func.func @ring(%query: tensor<1x8x1024x64xf32>, %key: tensor<1x2x1024x64xf32>,
 // CHECK: %[[PIECE:.*]] = arith.select %[[IS_FIRST]], %[[ME]], %[[MIRRORED]]
 // CHECK: scf.if
 // CHECK: %[[POSITION:.*]] = arith.muli %[[PIECE]],
-// CHECK: %[[QUERIES:.*]] = tensor.extract_slice %[[Q]][0, 0, %[[AT:.*]], 0] [1, 8, 128, 64]
+// CHECK: tensor.extract_slice %[[O]][0, 0, %[[AT:.*]], 0] [1, 8, 128, 64]
+// CHECK: %[[QUERIES:.*]] = tensor.extract_slice %[[Q]][0, 0, %[[AT]], 0] [1, 8, 128, 64]
 // CHECK: tensor.extract_slice %[[KEYS]]
 // CHECK: tensor.extract_slice %[[VALUES]]
 // CHECK: attn.attention ins(%[[QUERIES]], {{.*}} offset(%[[POSITION]] : index)
-// CHECK: tensor.extract_slice %[[O]][0, 0, %[[AT]], 0] [1, 8, 128, 64]
 // CHECK: attn.merge
 // CHECK: tensor.insert_slice {{.*}} into %[[O]][0, 0, %[[AT]], 0] [1, 8, 128, 64]
 // CHECK: } else {
