@@ -13,14 +13,13 @@
 //   state = nothing, or the sink
 //   for each step < ranks
 //     keys, values = what is visible of those of rank (self - step)
-//     state = merge of state and attention(query, keys, values)
-//
-// In zig-zag order a rank has two pieces of rows, whose positions do not follow
-// each other, and a block has what is visible of two. Each piece of the queries
-// sees those of the keys one after the other, where the mask lets it:
-//
 //     for each pair of pieces of query and of keys with anything visible
-//       part of state = merge of it and attention(piece of query, of keys, ...)
+//       rows = those of the piece of query that see any
+//       state of rows = merge of it and attention(query of rows, visible keys,
+//                                                 and their values)
+//
+// A rank has one piece. In zig-zag order it has two, whose positions do not
+// follow each other.
 //
 // Where keys alone are split, as in tree attention (Shyam et al.,
 // arXiv:2408.04093), with the parts of all ranks merged in their order on each
@@ -222,74 +221,69 @@ private:
       shape[2] = ShapedType::kDynamic;
       return RankedTensorType::get(shape, type.getElementType());
     };
+    int64_t slots = extents.getNumSlots();
     return b.loop(0, ranks, createInitial(), [&](Value step, ValueRange state) {
       Value from = b.rem(b.sub(b.add(extents.keys.self, ranks), step), ranks);
-      auto extract = [&](int64_t column) {
-        return b.load(spans, {step, b.index(column)});
-      };
-      Value first = extract(2), count = extract(3);
+      Value count = b.load(spans, {step, b.index(3)});
       if (extents.isZigzag)
-        count = b.add(count, extract(7));
+        count = b.add(count, b.load(spans, {step, b.index(7)}));
       auto block =
           RankBlockOp::create(b, blockType(key), blockType(value), step, key,
                               value, spans, count, uint64_t(extents.keyStride));
-      if (extents.isZigzag)
-        return mergePieces(state, block, from);
-      Value firstKey = b.add(extents.keys.first(b, from), first);
-      State part = computeBlock({query, queries}, block.getKeys(),
-                                block.getValues(), {firstKey, count});
-      return merge(state, part);
+      return b.loop(0, slots * slots, state, [&](Value pair, ValueRange state) {
+        return mergePieces(state, block, from, b.div(pair, slots),
+                           b.rem(pair, slots));
+      });
     });
   }
 
-  /// What all pieces of the queries see of both pieces of a block.
-  State mergePieces(ValueRange state, RankBlockOp block, Value from) {
-    return b.loop(0, 4, state, [&](Value pair, ValueRange carried) -> State {
-      Value querySlot = b.div(pair, 2), keySlot = b.rem(pair, 2);
-      Value self = extents.queries.self;
-      Value queryPiece = extents.getPiece(b, self, querySlot),
-            keyPiece = extents.getPiece(b, from, keySlot);
-      RowSpan visible =
-          emitVisibleRows(b, whole, extents, queryPiece, keyPiece);
-      auto choice =
-          scf::IfOp::create(b, carried.getTypes(), b.isLess(0, visible.count),
-                            /*withElseRegion=*/true);
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(choice.elseBlock());
-      scf::YieldOp::create(b, carried);
-      b.setInsertionPointToStart(choice.thenBlock());
-      // Where the piece of the keys begins in what its rank has, and where
-      // what came of it does in the block.
-      Value begin = extents.getSlotBegin(b, extents.keys, from, keySlot),
-            first = extract(block, b.add(b.mul(keySlot, 4), 2));
-      Value before =
-          b.select(b.isEqual(keySlot, 0), 0, extract(block, b.index(3)));
-      Value row = b.add(before, b.sub(b.add(begin, visible.first), first));
-      RowSpan queries{extents.queries.first(b, queryPiece),
-                      extents.queries.count(b, queryPiece)},
-          keys{b.add(extents.keys.first(b, keyPiece), visible.first),
-               visible.count};
-      Value at = extents.getSlotBegin(b, extents.queries, self, querySlot);
-      // One box for both ways, so that what is carried stays in its place.
-      SmallVector<Box> places;
-      State soFar, next;
-      for (Value ofAll : carried) {
-        places.push_back(getRows(ofAll, at, queries.count));
-        soFar.push_back(b.extract(ofAll, places.back()));
-      }
-      auto slice = [&](Value of, Value first, Value count) {
-        return b.extract(of, getRows(of, first, count));
-      };
-      State ofPair =
-          computeBlock({slice(query, at, queries.count), queries},
-                       slice(block.getKeys(), row, keys.count),
-                       slice(block.getValues(), row, keys.count), keys);
-      for (auto [ofAll, place, ofPiece] :
-           llvm::zip_equal(carried, places, merge(soFar, ofPair)))
-        next.push_back(b.insert(ofPiece, ofAll, place));
-      scf::YieldOp::create(b, next);
-      return State(choice.getResults());
-    });
+  /// What a piece of the queries sees of one of a block.
+  State mergePieces(ValueRange carried, RankBlockOp block, Value from,
+                    Value querySlot, Value keySlot) {
+    Value self = extents.queries.self;
+    Value queryPiece = extents.getPiece(b, self, querySlot),
+          keyPiece = extents.getPiece(b, from, keySlot);
+    RowSpan visible = emitVisibleRows(b, whole, extents, queryPiece, keyPiece),
+            seeing = emitSeeingRows(b, whole, extents, queryPiece, keyPiece);
+    auto choice =
+        scf::IfOp::create(b, carried.getTypes(), b.isLess(0, visible.count),
+                          /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(choice.elseBlock());
+    scf::YieldOp::create(b, carried);
+    b.setInsertionPointToStart(choice.thenBlock());
+    // Where the piece of the keys begins in what its rank has, and where
+    // what came of it does in the block.
+    Value begin = extents.getSlotBegin(b, extents.keys, from, keySlot),
+          first = extract(block, b.add(b.mul(keySlot, 4), 2));
+    Value before =
+        b.select(b.isEqual(keySlot, 0), 0, extract(block, b.index(3)));
+    Value row = b.add(before, b.sub(b.add(begin, visible.first), first));
+    RowSpan ofWhole{b.add(extents.queries.first(b, queryPiece), seeing.first),
+                    seeing.count},
+        keys{b.add(extents.keys.first(b, keyPiece), visible.first),
+             visible.count};
+    Value at = b.add(extents.getSlotBegin(b, extents.queries, self, querySlot),
+                     seeing.first);
+    // One box for both ways, so that what is carried stays in its place.
+    SmallVector<Box> places;
+    State soFar, next;
+    for (Value ofAll : carried) {
+      places.push_back(getRows(ofAll, at, seeing.count));
+      soFar.push_back(b.extract(ofAll, places.back()));
+    }
+    auto slice = [&](Value of, Value first, Value count) {
+      return b.extract(of, getRows(of, first, count));
+    };
+    State ofPair =
+        computeBlock({slice(query, at, seeing.count), ofWhole},
+                     slice(block.getKeys(), row, keys.count),
+                     slice(block.getValues(), row, keys.count), keys);
+    for (auto [ofAll, place, ofPiece] :
+         llvm::zip_equal(carried, places, merge(soFar, ofPair)))
+      next.push_back(b.insert(ofPiece, ofAll, place));
+    scf::YieldOp::create(b, next);
+    return State(choice.getResults());
   }
 
   /// A number that says what came with a block.

@@ -63,9 +63,43 @@ public:
 
   /// The rows of one piece of the keys that one of the queries may see.
   RowSpan emitSpan(Value queryPiece, Value keyPiece) {
-    RowSpan queries{extents.queries.first(b, queryPiece),
-                    extents.queries.count(b, queryPiece)},
-        keys{extents.keys.first(b, keyPiece), extents.keys.count(b, keyPiece)};
+    return emitSpan(getRows(extents.queries, queryPiece),
+                    getRows(extents.keys, keyPiece));
+  }
+
+  /// The rows of one piece of the queries that may see one of the keys, as
+  /// whole chunks.
+  RowSpan emitSeeing(Value queryPiece, Value keyPiece) {
+    RowSpan queries = getRows(extents.queries, queryPiece),
+            keys = getRows(extents.keys, keyPiece);
+    // Zig-zag order is for masks that hide little, and asking about each
+    // sequence of a packed batch for each chunk takes long.
+    if (!whole.hasMask() || whole.isPacked() || extents.isZigzag)
+      return {b.index(0), queries.count};
+    Value chunk = b.ceilDiv(queries.count, kChunks);
+    SmallVector<Value> ends = b.loop(
+        0, kChunks, 1, {queries.count, b.index(0)},
+        [&](Value number, ValueRange bounds) -> SmallVector<Value> {
+          Value begin = b.min(b.mul(number, chunk), queries.count);
+          Value end = b.min(b.add(begin, chunk), queries.count);
+          RowSpan ofChunk{b.add(queries.first, begin), b.sub(end, begin)};
+          Value sees = b.isLess(0, emitSpan(ofChunk, keys).count);
+          return {b.select(sees, b.min(bounds[0], begin), bounds[0]),
+                  b.select(sees, end, bounds[1])};
+        });
+    return {ends[0], b.max(b.sub(ends[1], ends[0]), 0)};
+  }
+
+private:
+  /// How finely rows that see nothing are told from others.
+  static constexpr int64_t kChunks = 64;
+
+  RowSpan getRows(const Extent &rows, Value piece) {
+    return {rows.first(b, piece), rows.count(b, piece)};
+  }
+
+  /// The rows of some keys that one of some queries may see.
+  RowSpan emitSpan(RowSpan queries, RowSpan keys) {
     Value zero = b.index(0);
     if (!whole.hasMask() && !whole.isPacked()) {
       Value isAsked = b.isLess(zero, queries.count);
@@ -96,7 +130,6 @@ public:
     return {b.select(isAny, begin, zero), count};
   }
 
-private:
   Value wrap(Value rank) { return b.rem(rank, extents.numKeyRanks); }
 
   /// The rows of a piece of `keeper` that any queries of `querier` may see.
@@ -171,4 +204,10 @@ RowSpan attn::emitVisibleRows(IndexBuilder &b, AttentionOp whole,
                               const AttentionExtents &extents, Value queryPiece,
                               Value keyPiece) {
   return Spans(b, whole, extents).emitSpan(queryPiece, keyPiece);
+}
+
+RowSpan attn::emitSeeingRows(IndexBuilder &b, AttentionOp whole,
+                             const AttentionExtents &extents, Value queryPiece,
+                             Value keyPiece) {
+  return Spans(b, whole, extents).emitSeeing(queryPiece, keyPiece);
 }
