@@ -33,6 +33,11 @@ struct QueryRows {
 QueryRows emitQueryRows(OpBuilder &b, Location loc, Value iv,
                         OpFoldResult length, int64_t queries);
 
+/// The attn.merge of what `op` computes with what there is before it, if
+/// nothing else reads that; null if there is none. A tile can merge its own
+/// part.
+MergeOp getFusableMerge(AttentionOp op);
+
 /// How sequences are computed that have more queries than one number, and at
 /// most another one if there is a bound.
 struct SequenceForm {

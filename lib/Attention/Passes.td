@@ -32,7 +32,8 @@ def SpecializeQueries : Pass<"attn-specialize-queries"> {
     passes how many there may be. For a CPU, one form of few is for those whose rows,
     over all heads of a group, fit a vector, and one for those that would leave tiles
     of one head half empty. A result that is only written to a buffer of the
-    caller is written in the branches.
+    caller is written in the branches. So is merged, for a CPU, what an `attn.merge`
+    alone reads.
 
     Sequences with numbers of queries of their own, by `sequences(...)` or
     `counts(...)`, become parallel loops for a CPU, one for each of these forms, whose
@@ -147,8 +148,10 @@ def TileAttention : Pass<"attn-tile-attention"> {
     An `attn.attention` becomes an `scf.forall` over batch entries, query heads
     and tiles of query rows, as many as its `attn.plan` says, around an
     `attn.attention` of one tile. Queries that an `attn.rope` computes for it alone
-    are rotated there, tile by tile. What has no plan is left to the reference
-    lowering, with a remark.
+    are rotated there, tile by tile. Where an `attn.merge` alone reads what it
+    computes, and merges it with a part that is known before, each tile merges its own:
+    the loop's results are those of the merge. What has no plan is left to the
+    reference lowering, with a remark.
 
     A packed batch of `N` sequences in `Sq` rows becomes a loop over
     query heads and `Sq / queries + N` tiles, enough for sequences of any lengths.

@@ -14,6 +14,7 @@
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/PatternMatch.h"
 
 namespace mlir::attn {
@@ -45,15 +46,20 @@ struct FirstRows {
   SmallVector<OpFoldResult> sizes, offsets;
 };
 
-/// Emits the branches of one op.
+/// Emits the branches of one op, and of the attn.merge that alone reads its
+/// results, if there is one.
 class QueryBranches {
 public:
   using Write = bufferization::MaterializeInDestinationOp;
 
-  QueryBranches(RewriterBase &rewriter, AttentionOp op)
-      : b(op.getLoc(), rewriter), op(op) {
-    for (Value result : op->getResults())
+  QueryBranches(RewriterBase &rewriter, AttentionOp op, MergeOp merge)
+      : b(op.getLoc(), rewriter), op(op), merge(merge) {
+    for (Value result : getResults())
       writes.push_back(getOnlyWrite(result));
+  }
+
+  ResultRange getResults() {
+    return merge ? merge->getResults() : op->getResults();
   }
 
   /// Where each result is written to, if that is all it is used for and nothing
@@ -69,23 +75,24 @@ public:
     if (most > 1)
       count = b.minimum(
           {b.getAffineSymbolExpr(0), b.getAffineConstantExpr(most)}, {length});
-    Value query = FirstRows(b, op.getQuery(), count).extract(op.getQuery());
     SmallVector<FirstRows> rows;
-    SmallVector<Value> outs;
-    for (auto [out, write] : llvm::zip(op.getOuts(), writes)) {
+    // One slice of what is read and written.
+    IRMapping slices;
+    for (auto [out, write] : llvm::zip(getOuts(), writes)) {
       FirstRows &first = rows.emplace_back(b, out, count);
       // Of a destination that nothing else is about, only the rows.
-      outs.push_back(write && out.getDefiningOp<tensor::EmptyOp>()
-                         ? b.empty(first.sizes, getElementTypeOrSelf(out))
-                         : first.extract(out));
+      slices.map(out, write && out.getDefiningOp<tensor::EmptyOp>()
+                          ? b.empty(first.sizes, getElementTypeOrSelf(out))
+                          : first.extract(out));
     }
-    auto step = cast<AttentionOp>(b.clone(*op));
-    step.getQueryMutable().assign(query);
-    step.getOutsMutable().assign(outs);
+    ResultRange results = emitForm([&](Value tensor) {
+      if (!slices.contains(tensor))
+        slices.map(tensor, FirstRows(b, tensor, count).extract(tensor));
+      return slices.lookup(tensor);
+    });
     SmallVector<Value> yielded;
-    for (auto [result, first, out, write, init] :
-         llvm::zip(step.getResults(), rows, outs, writes, op.getOuts())) {
-      result.setType(cast<RankedTensorType>(out.getType()));
+    for (auto [result, first, write, init] :
+         llvm::zip(results, rows, writes, getOuts())) {
       if (write)
         emitWrite(write, result, first.view(write.getDest()));
       else
@@ -96,7 +103,8 @@ public:
 
   void emitMany() {
     SmallVector<Value> yielded;
-    for (auto [result, write] : llvm::zip(b.clone(*op)->getResults(), writes))
+    ResultRange results = emitForm([](Value tensor) { return tensor; });
+    for (auto [result, write] : llvm::zip(results, writes))
       if (write)
         emitWrite(write, result, write.getDest());
       else
@@ -123,6 +131,36 @@ public:
   }
 
 private:
+  OperandRange getOuts() { return merge ? merge.getOuts() : op.getOuts(); }
+
+  /// The op, and what merges it, on the rows that `rowsOf` takes of a tensor.
+  ResultRange emitForm(function_ref<Value(Value)> rowsOf) {
+    auto takeRows = [&](OpOperand &operand) {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPoint(operand.getOwner());
+      operand.set(rowsOf(operand.get()));
+    };
+    auto setTypes = [](DestinationStyleOpInterface form) {
+      for (auto [result, init] :
+           llvm::zip(form->getResults(), form.getDpsInits()))
+        result.setType(init.getType());
+    };
+    auto form = cast<AttentionOp>(b.clone(*op));
+    takeRows(form.getQueryMutable());
+    llvm::for_each(form.getOutsMutable(), takeRows);
+    setTypes(form);
+    if (!merge)
+      return form->getResults();
+    IRMapping parts;
+    parts.map(op->getResults(), form->getResults());
+    auto merged = cast<MergeOp>(b.clone(*merge, parts));
+    takeRows(merged.getOutput1Mutable());
+    takeRows(merged.getLse1Mutable());
+    llvm::for_each(merged.getOutsMutable(), takeRows);
+    setTypes(merged);
+    return merged->getResults();
+  }
+
   static Write getOnlyWrite(Value result) {
     if (!result.hasOneUse())
       return nullptr;
@@ -142,6 +180,7 @@ private:
 
   IndexBuilder b;
   AttentionOp op;
+  MergeOp merge;
   SmallVector<Write> writes;
 };
 
@@ -159,14 +198,18 @@ static LogicalResult specializeQueries(RewriterBase &rewriter, AttentionOp op,
   rewriter.setInsertionPoint(op);
   Value length =
       rewriter.createOrFold<tensor::DimOp>(op.getLoc(), op.getQuery(), 2);
-  QueryBranches branches(rewriter, op);
+  MergeOp merge = device == Device::CPU ? getFusableMerge(op) : MergeOp();
+  QueryBranches branches(rewriter, op, merge);
   auto choice = branches.emit(length, forms);
   auto yielded = choice.getResults().begin();
-  for (auto [result, write] : llvm::zip(op->getResults(), branches.getWrites()))
+  for (auto [result, write] :
+       llvm::zip(branches.getResults(), branches.getWrites()))
     if (write)
       rewriter.eraseOp(write);
     else
       rewriter.replaceAllUsesWith(result, *yielded++);
+  if (merge)
+    rewriter.eraseOp(merge);
   rewriter.eraseOp(op);
   return success();
 }

@@ -14,6 +14,7 @@
 #include "lib/Plan/Plan.h"
 
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/PatternMatch.h"
 
 namespace mlir::attn {
@@ -67,10 +68,65 @@ emitPart(OpBuilder &b, AttentionOp op, ValueRange outs,
   return cast<AttentionOp>(tile->tiledOps.front());
 }
 
-/// Emits a tile within `loop`, and what it inserts into the loop's results.
+MergeOp attn::getFusableMerge(AttentionOp op) {
+  if (!op.getLogSumExp() || !llvm::all_of(op.getResults(), [](Value result) {
+        return result.hasOneUse();
+      }))
+    return {};
+  auto merge = dyn_cast<MergeOp>(*op->getUsers().begin());
+  if (!merge || merge->getBlock() != op->getBlock() ||
+      merge.getOutput2() != op.getResult(0) ||
+      merge.getLse2() != op.getResult(1))
+    return {};
+  auto isBefore = [&](Value value) {
+    Operation *definition = value.getDefiningOp();
+    return !definition || definition->getBlock() != op->getBlock() ||
+           definition->isBeforeInBlock(op);
+  };
+  bool areBefore = isBefore(merge.getOutput1()) && isBefore(merge.getLse1()) &&
+                   llvm::all_of(merge.getOuts(), isBefore);
+  return areBefore ? merge : MergeOp();
+}
+
+/// Emits the part of `merge` that a tile of its second attention has, at
+/// `places` in the states that `outs` are. The tile has at most `queries` rows,
+/// and its own results are kept in tensors of that size.
+static MergeOp emitMerge(IndexBuilder &b, MergeOp merge, AttentionOp tile,
+                         ArrayRef<IndexBuilder::Box> places, ValueRange outs,
+                         int64_t queries) {
+  b.setInsertionPoint(tile);
+  SmallVector<Value> own;
+  for (auto [out, place] : llvm::zip(tile.getOuts(), places)) {
+    IndexBuilder::Box all = place, first = place;
+    all.sizes[2] = queries;
+    llvm::fill(first.offsets, 0);
+    Value rows = b.empty(b.fold(all.sizes), getElementTypeOrSelf(out));
+    own.push_back(b.extract(rows, first));
+  }
+  tile.getOutsMutable().assign(own);
+  b.setInsertionPointAfter(tile);
+  // What is read and written is one slice, so that nothing is copied.
+  IRMapping slices;
+  SmallVector<Value> into;
+  for (auto [out, state, place] : llvm::zip(merge.getOuts(), outs, places)) {
+    into.push_back(b.extract(state, place));
+    slices.map(out, into.back());
+  }
+  auto slice = [&](Value state, const IndexBuilder::Box &place) {
+    Value known = slices.lookupOrNull(state);
+    return known ? known : b.extract(state, place);
+  };
+  return MergeOp::create(b, ValueRange(into).getTypes(),
+                         slice(merge.getOutput1(), places[0]),
+                         slice(merge.getLse1(), places[1]), tile.getResult(0),
+                         tile.getResult(1), into);
+}
+
+/// Emits a tile within `loop`, merged by `merge` if that is not null, and what
+/// it inserts into the loop's results.
 static FailureOr<AttentionOp> emitTile(IndexBuilder &b, AttentionOp op,
-                                       scf::ForallOp loop, OpFoldResult length,
-                                       int64_t queries) {
+                                       MergeOp merge, scf::ForallOp loop,
+                                       OpFoldResult length, int64_t queries) {
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   OpFoldResult one = b.getIndexAttr(1);
@@ -80,14 +136,25 @@ static FailureOr<AttentionOp> emitTile(IndexBuilder &b, AttentionOp op,
   QueryRows rows = isOnlyTile
                        ? QueryRows{b.getIndexAttr(0), length}
                        : emitQueryRows(b, b.getLoc(), ivs[2], length, queries);
-  return emitPart(b, op, loop.getRegionIterArgs(), {ivs[0], ivs[1], rows.first},
-                  {one, one, rows.count},
-                  [&](unsigned number, Value value, ArrayRef<OpFoldResult> at,
-                      ArrayRef<OpFoldResult> extent) {
-                    b.insertInParallel(loop, value,
-                                       loop.getRegionIterArgs()[number], at,
-                                       extent);
-                  });
+  ValueRange states = loop.getRegionIterArgs();
+  SmallVector<Value> results;
+  SmallVector<IndexBuilder::Box> places;
+  FailureOr<AttentionOp> tile =
+      emitPart(b, op, merge ? op.getOuts() : states,
+               {ivs[0], ivs[1], rows.first}, {one, one, rows.count},
+               [&](unsigned, Value value, ArrayRef<OpFoldResult> at,
+                   ArrayRef<OpFoldResult> extent) {
+                 results.push_back(value);
+                 places.push_back({SmallVector<IndexBuilder::Operand>(at),
+                                   SmallVector<IndexBuilder::Operand>(extent)});
+               });
+  if (failed(tile))
+    return failure();
+  if (merge)
+    results = emitMerge(b, merge, *tile, places, states, queries)->getResults();
+  for (auto [result, state, place] : llvm::zip(results, states, places))
+    b.insertInParallel(loop, result, state, place);
+  return tile;
 }
 
 /// Whether a head has at most so many queries in every call.
@@ -104,7 +171,8 @@ static bool isTile(AttentionOp op, PlanAttr plan) {
 }
 
 /// Tiles batch, query heads and query rows by 1, 1 and `queries` into parallel
-/// tiles. Fails, without a change, if the op can not be tiled.
+/// tiles, which are merged where an attn.merge alone reads them. Fails, without
+/// a change, if the op can not be tiled.
 static LogicalResult tileAttention(RewriterBase &rewriter, AttentionOp op,
                                    int64_t queries) {
   if (StringRef obstacle = findObstacle(op); !obstacle.empty())
@@ -116,6 +184,7 @@ static LogicalResult tileAttention(RewriterBase &rewriter, AttentionOp op,
       tensor::getMixedSizes(rewriter, loc, op.getQuery());
   ends.resize(3);
   OpFoldResult length = ends[2];
+  MergeOp merge = getFusableMerge(op);
   // One tile of all queries has their number.
   if (std::optional<int64_t> known = getConstantIntValue(length))
     queries = std::min(queries, *known);
@@ -123,16 +192,18 @@ static LogicalResult tileAttention(RewriterBase &rewriter, AttentionOp op,
     ends[2] = rewriter.getIndexAttr(queries);
   auto loop = scf::ForallOp::create(
       rewriter, loc, SmallVector<OpFoldResult>(3, zero), ends,
-      {one, one, rewriter.getIndexAttr(queries)}, op.getOuts(),
-      /*mapping=*/std::nullopt);
+      {one, one, rewriter.getIndexAttr(queries)},
+      merge ? merge.getOuts() : op.getOuts(), /*mapping=*/std::nullopt);
   SmallVector<TilingInterface> rows = getFusableRows(op.getQuery());
   IndexBuilder b(loc, rewriter);
-  FailureOr<AttentionOp> tile = emitTile(b, op, loop, length, queries);
+  FailureOr<AttentionOp> tile = emitTile(b, op, merge, loop, length, queries);
   if (failed(tile)) {
     rewriter.eraseOp(loop);
     return failure();
   }
-  rewriter.replaceOp(op, loop.getResults());
+  rewriter.replaceOp(merge ? merge : op, loop.getResults());
+  if (merge)
+    rewriter.eraseOp(op);
   if (rows.empty())
     return success();
   auto slice = tile->getQuery().getDefiningOp<tensor::ExtractSliceOp>();

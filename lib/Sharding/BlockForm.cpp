@@ -36,27 +36,19 @@ enum IndexArgument : unsigned {
 };
 } // namespace
 
-static Value toIndex(IndexBuilder &b, Value integer) {
-  return b.createOrFold<arith::IndexCastOp>(b.getIndexType(), integer);
-}
-
-static Value load(IndexBuilder &b, Value tensor, Value n) {
-  return toIndex(b, tensor::ExtractOp::create(b, tensor, n));
-}
-
 SequenceRows attn::emitSequenceRows(IndexBuilder &b, AttentionOp whole,
                                     const AttentionExtents &extents, Value n) {
   Value zero = b.index(0), next = b.add(n, 1);
   SequenceRows rows{zero, extents.queries.total, zero, extents.keys.total, {}};
   if (Value bounds = whole.getCumulativeQuery()) {
-    rows.queryBegin = load(b, bounds, n);
-    rows.queryEnd = load(b, bounds, next);
+    rows.queryBegin = b.loadIndex(bounds, n);
+    rows.queryEnd = b.loadIndex(bounds, next);
   }
   if (Value counts = whole.getCounts())
-    rows.queryEnd = load(b, counts, n);
+    rows.queryEnd = b.loadIndex(counts, n);
   if (Value bounds = whole.getCumulativeKey()) {
-    rows.keyBegin = load(b, bounds, n);
-    rows.keyEnd = load(b, bounds, next);
+    rows.keyBegin = b.loadIndex(bounds, n);
+    rows.keyEnd = b.loadIndex(bounds, next);
   }
   Value numQueries = b.sub(rows.queryEnd, rows.queryBegin),
         numKeys = b.sub(rows.keyEnd, rows.keyBegin);
@@ -90,7 +82,7 @@ static Value clamp(IndexBuilder &b, Value value, Value most) {
 static Value cutBounds(IndexBuilder &b, Value bounds, RowSpan part) {
   auto type = cast<RankedTensorType>(bounds.getType());
   return generate(b, b.size(bounds, 0), type.getElementType(), [&](Value n) {
-    Value row = b.sub(load(b, bounds, n), part.first);
+    Value row = b.sub(b.loadIndex(bounds, n), part.first);
     return clamp(b, row, part.count);
   });
 }
@@ -130,12 +122,12 @@ static void moveIndex(IndexBuilder &b, AttentionOp op, IndexArgument index,
 /// The key of row 0 of a part of packed keys, in each sequence.
 static Value createFirstKeys(IndexBuilder &b, AttentionOp whole, RowSpan part) {
   Value bounds = whole.getCumulativeKey();
-  Value last = b.sub(b.index(b.size(bounds, 0)), 1);
+  Value last = b.sub(b.dim(bounds, 0), 1);
   OpFoldResult count = b.size(whole.getCumulativeQuery(), 0);
   AffineExpr symbol = b.getAffineSymbolExpr(0);
   return generate(b, b.apply(symbol - 1, {count}), b.getIndexType(),
                   [&](Value n) {
-                    Value first = load(b, bounds, b.min(n, last));
+                    Value first = b.loadIndex(bounds, b.min(n, last));
                     return b.max(b.sub(part.first, first), 0);
                   });
 }
@@ -180,8 +172,7 @@ static void moveDropoutToMask(IndexBuilder &b, AttentionOp op,
     SmallVector<Type> types(AttentionOp::kNumMaskArguments, b.getIndexType());
     b.createBlock(&region, {}, types,
                   SmallVector<Location>(types.size(), b.getLoc()));
-    Value keep = arith::ConstantOp::create(b, b.getBoolAttr(true)).getResult();
-    YieldOp::create(b, keep);
+    YieldOp::create(b, b.boolean(true));
   }
   Block &block = region.front();
   MutableOperandRange captures = op.getMaskCapturesMutable();
@@ -224,7 +215,7 @@ AttentionOp attn::emitBlock(IndexBuilder &b, AttentionOp whole,
     Value first = extents.batch.first(b);
     op.getCountsMutable().assign(generate(
         b, extents.batch.count(b), type.getElementType(), [&](Value n) {
-          Value count = load(b, counts, b.add(first, n));
+          Value count = b.loadIndex(counts, b.add(first, n));
           return clamp(b, b.sub(count, part.queries.first), part.queries.count);
         }));
   }
@@ -237,8 +228,8 @@ AttentionOp attn::emitBlock(IndexBuilder &b, AttentionOp whole,
         cutBounds(b, whole.getCumulativeKey(), keys));
     moveIndex(b, op, kKeyIndex, createFirstKeys(b, whole, keys),
               [&](Block &block, unsigned firstIndex, Value firstKeys) -> Value {
-                return tensor::ExtractOp::create(
-                    b, firstKeys, block.getArgument(firstIndex + kBatchIndex));
+                return b.load(firstKeys,
+                              block.getArgument(firstIndex + kBatchIndex));
               });
   } else {
     moveIndex(b, op, kKeyIndex, keys.first);

@@ -30,13 +30,13 @@ struct Extent {
   Value first(IndexBuilder &b, Value piece) const {
     if (share)
       return b.mul(piece, share);
-    return tensor::ExtractOp::create(b, bounds, piece);
+    return b.load(bounds, piece);
   }
   Value count(IndexBuilder &b, Value piece) const {
     if (share)
       return share;
     Value next = b.add(piece, 1);
-    Value end = tensor::ExtractOp::create(b, bounds, next);
+    Value end = b.load(bounds, next);
     return b.sub(end, first(b, piece));
   }
   /// Of the one piece of this rank.

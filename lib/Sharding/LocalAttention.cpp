@@ -13,14 +13,13 @@
 //   state = nothing, or the sink
 //   for each step < ranks
 //     keys, values = what is visible of those of rank (self - step)
-//     state = merge of state and attention(query, keys, values)
-//
-// In zig-zag order a rank has two pieces of rows, whose positions do not follow
-// each other, and a block has what is visible of two. Each piece of the queries
-// sees those of the keys one after the other, where the mask lets it:
-//
 //     for each pair of pieces of query and of keys with anything visible
-//       part of state = merge of it and attention(piece of query, of keys, ...)
+//       rows = those of the piece of query that see any
+//       state of rows = merge of it and attention(query of rows, visible keys,
+//                                                 and their values)
+//
+// A rank has one piece. In zig-zag order it has two, whose positions do not
+// follow each other.
 //
 // Where keys alone are split, as in tree attention (Shyam et al.,
 // arXiv:2408.04093), with the parts of all ranks merged in their order on each
@@ -48,21 +47,17 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
-#include <limits>
-
 using namespace mlir;
 using namespace mlir::attn;
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 /// Emits one op.
 class LocalAttention {
 public:
-  LocalAttention(IndexBuilder &b, AttentionOp whole,
+  LocalAttention(IndexBuilder &builder, AttentionOp whole,
                  const AttentionExtents &extents)
-      : code(b.getLoc(), b), b(code), whole(whole), extents(extents),
+      : b(builder.getLoc(), builder), whole(whole), extents(extents),
         sums(whole.getAccumulationType()), query(whole.getQuery()),
         rows(getRows(query)), output(getOutput(query)) {
     if (!extents.isZigzag)
@@ -98,9 +93,9 @@ private:
 
   /// All keys are here: what one process computes of these rows and heads.
   SmallVector<Value> computeAlone(RowSpan keys) {
-    SmallVector<Value> outs = {code.empty(output, whole.getElementType())};
+    SmallVector<Value> outs = {b.empty(output, whole.getElementType())};
     if (whole.getLogSumExp())
-      outs.push_back(code.empty(rows, sums));
+      outs.push_back(b.empty(rows, sums));
     AttentionOp op = emitBlock(b, whole, extents, {query, queries},
                                whole.getKey(), whole.getValue(), keys, outs);
     if (Value sink = whole.getSink()) {
@@ -115,11 +110,11 @@ private:
 
   State createInitial() {
     State state = {
-        code.fill(code.empty(output, sums), 0.0),
-        code.fill(code.empty(rows, sums), -kInfinity),
+        b.fill(b.empty(output, sums), 0.0),
+        b.fill(b.empty(rows, sums), -b.kInfinity),
     };
     if (whole.hasDropout())
-      state.push_back(code.fill(code.empty(rows, sums), -kInfinity));
+      state.push_back(b.fill(b.empty(rows, sums), -b.kInfinity));
     // Joins each row once (M3), but those that are no queries (A7).
     if (Value sink = whole.getSink())
       state.back() = broadcastSink(sink, state.back());
@@ -129,8 +124,8 @@ private:
   Value broadcastSink(Value sink, Value rows) {
     Value numSequences;
     if (whole.isPacked())
-      numSequences = b.sub(b.index(b.size(whole.getCumulativeQuery(), 0)), 1);
-    Value infinity = code.real(sums, -kInfinity);
+      numSequences = b.sub(b.dim(whole.getCumulativeQuery(), 0), 1);
+    Value infinity = b.real(sums, -b.kInfinity);
     Value firstHead = extents.heads.first(b),
           firstBatch = extents.batch.first(b);
     auto loop = linalg::GenericOp::create(
@@ -140,23 +135,21 @@ private:
         [&](OpBuilder &, Location, ValueRange) {});
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToEnd(loop.getBody());
-    Value batch = linalg::IndexOp::create(b, 0),
-          head = linalg::IndexOp::create(b, 1),
-          row = linalg::IndexOp::create(b, 2);
+    Value batch = b.iteration(0), head = b.iteration(1), row = b.iteration(2);
     Value at = b.add(head, firstHead);
-    Value element = code.convert(tensor::ExtractOp::create(b, sink, at), sums);
+    Value element = b.convert(b.load(sink, at), sums);
     row = createRowOfWhole(row);
     Value isQuery;
     if (whole.isPacked()) {
-      Value begin = code.loadIndex(whole.getCumulativeQuery(), b.index(0)),
-            end = code.loadIndex(whole.getCumulativeQuery(), numSequences);
+      Value begin = b.loadIndex(whole.getCumulativeQuery(), b.index(0)),
+            end = b.loadIndex(whole.getCumulativeQuery(), numSequences);
       isQuery = b.bitAnd(b.isAtMost(begin, row), b.isLess(row, end));
     } else if (Value counts = whole.getCounts()) {
       Value n = b.add(batch, firstBatch);
-      isQuery = b.isLess(row, code.loadIndex(counts, n));
+      isQuery = b.isLess(row, b.loadIndex(counts, n));
     }
     if (isQuery)
-      element = arith::SelectOp::create(b, isQuery, element, infinity);
+      element = b.select(isQuery, element, infinity);
     linalg::YieldOp::create(b, element);
     return loop.getResult(0);
   }
@@ -179,20 +172,17 @@ private:
     Type element = whole.getElementType();
     SmallVector<OpFoldResult> rows = getRows(part.query),
                               output = getOutput(part.query);
-    SmallVector<Value> outs = {code.empty(output, element),
-                               code.empty(rows, sums)};
+    SmallVector<Value> outs = {b.empty(output, element), b.empty(rows, sums)};
     AttentionOp op = emitBlock(b, whole, extents, part, key, value, keys, outs);
     State state(op.getResults());
     if (element != sums)
-      state[0] =
-          code.map({state[0]}, code.empty(output, sums),
-                   [&](ValueRange e) { return code.convert(e[0], sums); });
+      state[0] = b.map({state[0]}, b.empty(output, sums),
+                       [&](ValueRange e) { return b.convert(e[0], sums); });
     if (whole.hasDropout()) {
       SmallVector<OpFoldResult> sizes = b.sizes(value), thin = output;
       sizes[3] = thin[3] = b.getIndexAttr(1);
       Value column = b.slice(value, b.zeros(4), sizes);
-      SmallVector<Value> ofAll = {code.empty(thin, element),
-                                  code.empty(rows, sums)};
+      SmallVector<Value> ofAll = {b.empty(thin, element), b.empty(rows, sums)};
       state.push_back(emitBlock(b, whole, extents, part, key, column, keys,
                                 ofAll, /*keepsAll=*/true)
                           .getResult(1));
@@ -200,7 +190,7 @@ private:
     return state;
   }
 
-  State merge(const State &first, const State &second) {
+  State merge(ValueRange first, ValueRange second) {
     auto mergeParts = [&](Value output1, Value lse1, Value output2,
                           Value lse2) {
       // In the place of the first part, which it is of no use after.
@@ -214,22 +204,11 @@ private:
       // Of no output.
       SmallVector<OpFoldResult> thin = b.sizes(first[2]);
       thin.push_back(b.getIndexAttr(1));
-      Value nothing = code.fill(code.empty(thin, sums), 0.0);
+      Value nothing = b.fill(b.empty(thin, sums), 0.0);
       state.push_back(
           mergeParts(nothing, first[2], nothing, second[2]).getResult(1));
     }
     return state;
-  }
-
-  /// A loop over the ranks that carries the state along.
-  State forEachRank(function_ref<State(Value, const State &)> body) {
-    auto loop = scf::ForOp::create(b, b.index(0), b.index(extents.numKeyRanks),
-                                   b.index(1), ValueRange(createInitial()));
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
-    State state = body(loop.getInductionVar(), State(loop.getRegionIterArgs()));
-    scf::YieldOp::create(b, state);
-    return State(loop.getResults());
   }
 
   State goAround() {
@@ -242,88 +221,86 @@ private:
       shape[2] = ShapedType::kDynamic;
       return RankedTensorType::get(shape, type.getElementType());
     };
-    return forEachRank([&](Value step, const State &state) {
+    int64_t slots = extents.getNumSlots();
+    return b.loop(0, ranks, createInitial(), [&](Value step, ValueRange state) {
       Value from = b.rem(b.sub(b.add(extents.keys.self, ranks), step), ranks);
-      auto extract = [&](int64_t column) -> Value {
-        return tensor::ExtractOp::create(b, spans,
-                                         ValueRange{step, b.index(column)});
-      };
-      Value first = extract(2), count = extract(3);
+      Value count = b.load(spans, {step, b.index(3)});
       if (extents.isZigzag)
-        count = b.add(count, extract(7));
+        count = b.add(count, b.load(spans, {step, b.index(7)}));
       auto block =
           RankBlockOp::create(b, blockType(key), blockType(value), step, key,
                               value, spans, count, uint64_t(extents.keyStride));
-      if (extents.isZigzag)
-        return mergePieces(state, block, from);
-      Value firstKey = b.add(extents.keys.first(b, from), first);
-      State part = computeBlock({query, queries}, block.getKeys(),
-                                block.getValues(), {firstKey, count});
-      return merge(state, part);
+      return b.loop(0, slots * slots, state, [&](Value pair, ValueRange state) {
+        return mergePieces(state, block, from, b.div(pair, slots),
+                           b.rem(pair, slots));
+      });
     });
   }
 
-  /// What all pieces of the queries see of both pieces of a block.
-  State mergePieces(const State &state, RankBlockOp block, Value from) {
-    return b.loop(0, 4, 1, state, [&](Value pair, ValueRange carried) -> State {
-      Value querySlot = b.div(pair, 2), keySlot = b.rem(pair, 2);
-      Value self = extents.queries.self;
-      Value queryPiece = extents.getPiece(b, self, querySlot),
-            keyPiece = extents.getPiece(b, from, keySlot);
-      RowSpan visible =
-          emitVisibleRows(b, whole, extents, queryPiece, keyPiece);
-      auto choice =
-          scf::IfOp::create(b, carried.getTypes(), b.isLess(0, visible.count),
-                            /*withElseRegion=*/true);
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(choice.elseBlock());
-      scf::YieldOp::create(b, carried);
-      b.setInsertionPointToStart(choice.thenBlock());
-      // Where the piece of the keys begins in what its rank has, and where
-      // what came of it does in the block.
-      Value begin = extents.getSlotBegin(b, extents.keys, from, keySlot),
-            first = extract(block, b.add(b.mul(keySlot, 4), 2));
-      Value before =
-          b.select(b.isEqual(keySlot, 0), 0, extract(block, b.index(3)));
-      Value row = b.add(before, b.sub(b.add(begin, visible.first), first));
-      RowSpan queries{extents.queries.first(b, queryPiece),
-                      extents.queries.count(b, queryPiece)},
-          keys{b.add(extents.keys.first(b, keyPiece), visible.first),
-               visible.count};
-      Value at = extents.getSlotBegin(b, extents.queries, self, querySlot);
-      BlockOperands part{sliceRows(query, at, queries.count), queries};
-      State ofPair =
-          computeBlock(part, sliceRows(block.getKeys(), row, keys.count),
-                       sliceRows(block.getValues(), row, keys.count), keys);
-      State soFar, next;
-      for (Value ofAll : carried)
-        soFar.push_back(sliceRows(ofAll, at, queries.count));
-      State merged = merge(soFar, ofPair);
-      for (auto [ofAll, slice, ofPiece] :
-           llvm::zip_equal(carried, soFar, merged)) {
-        // Where it was taken from, so that it stays in its place.
-        auto place = slice.getDefiningOp<tensor::ExtractSliceOp>();
-        next.push_back(b.insert(ofPiece, ofAll, place.getMixedOffsets(),
-                                place.getMixedSizes()));
-      }
-      scf::YieldOp::create(b, next);
-      return State(choice.getResults());
-    });
+  /// What a piece of the queries sees of one of a block.
+  State mergePieces(ValueRange carried, RankBlockOp block, Value from,
+                    Value querySlot, Value keySlot) {
+    Value self = extents.queries.self;
+    Value queryPiece = extents.getPiece(b, self, querySlot),
+          keyPiece = extents.getPiece(b, from, keySlot);
+    RowSpan visible = emitVisibleRows(b, whole, extents, queryPiece, keyPiece),
+            seeing = emitSeeingRows(b, whole, extents, queryPiece, keyPiece);
+    auto choice =
+        scf::IfOp::create(b, carried.getTypes(), b.isLess(0, visible.count),
+                          /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(choice.elseBlock());
+    scf::YieldOp::create(b, carried);
+    b.setInsertionPointToStart(choice.thenBlock());
+    // Where the piece of the keys begins in what its rank has, and where
+    // what came of it does in the block.
+    Value begin = extents.getSlotBegin(b, extents.keys, from, keySlot),
+          first = extract(block, b.add(b.mul(keySlot, 4), 2));
+    Value before =
+        b.select(b.isEqual(keySlot, 0), 0, extract(block, b.index(3)));
+    Value row = b.add(before, b.sub(b.add(begin, visible.first), first));
+    RowSpan ofWhole{b.add(extents.queries.first(b, queryPiece), seeing.first),
+                    seeing.count},
+        keys{b.add(extents.keys.first(b, keyPiece), visible.first),
+             visible.count};
+    Value at = b.add(extents.getSlotBegin(b, extents.queries, self, querySlot),
+                     seeing.first);
+    // One box for both ways, so that what is carried stays in its place.
+    SmallVector<Box> places;
+    State soFar, next;
+    for (Value ofAll : carried) {
+      places.push_back(getRows(ofAll, at, seeing.count));
+      soFar.push_back(b.extract(ofAll, places.back()));
+    }
+    auto slice = [&](Value of, Value first, Value count) {
+      return b.extract(of, getRows(of, first, count));
+    };
+    State ofPair =
+        computeBlock({slice(query, at, seeing.count), ofWhole},
+                     slice(block.getKeys(), row, keys.count),
+                     slice(block.getValues(), row, keys.count), keys);
+    for (auto [ofAll, place, ofPiece] :
+         llvm::zip_equal(carried, places, merge(soFar, ofPair)))
+      next.push_back(b.insert(ofPiece, ofAll, place));
+    scf::YieldOp::create(b, next);
+    return State(choice.getResults());
   }
 
   /// A number that says what came with a block.
   Value extract(RankBlockOp block, Value column) {
-    return tensor::ExtractOp::create(b, block.getSpans(),
-                                     ValueRange{block.getStep(), column});
+    return b.load(block.getSpans(), {block.getStep(), column});
   }
 
-  /// Some rows of a tensor of rank 3 or 4.
-  Value sliceRows(Value of, Value first, Value count) {
-    SmallVector<OpFoldResult> sizes = b.sizes(of),
-                              offsets = b.zeros(sizes.size());
-    offsets[kRows] = getAsOpFoldResult(first);
-    sizes[kRows] = getAsOpFoldResult(count);
-    return b.slice(of, offsets, sizes);
+  /// The place of some rows of a tensor of rank 3 or 4.
+  Box getRows(Value of, Value first, Value count) {
+    Box box;
+    for (OpFoldResult size : b.sizes(of)) {
+      box.offsets.push_back(0);
+      box.sizes.push_back(size);
+    }
+    box.offsets[kRows] = getAsOpFoldResult(first);
+    box.sizes[kRows] = getAsOpFoldResult(count);
+    return box;
   }
 
   State gather() {
@@ -334,12 +311,12 @@ private:
     for (Value part : own) {
       SmallVector<OpFoldResult> sizes = b.sizes(part);
       sizes.insert(sizes.begin(), b.getIndexAttr(ranks));
-      Value init = code.empty(sizes, sums);
+      Value init = b.empty(sizes, sums);
       all.push_back(AllGatherOp::create(b, init.getType(), part, init,
                                         uint64_t(extents.keyStride))
                         .getResult());
     }
-    return forEachRank([&](Value rank, const State &state) {
+    return b.loop(0, ranks, createInitial(), [&](Value rank, ValueRange state) {
       State part;
       for (auto [ofAll, ofOne] : llvm::zip(all, own)) {
         SmallVector<OpFoldResult> sizes = b.sizes(ofAll),
@@ -358,24 +335,20 @@ private:
     Type element = whole.getElementType();
     Value result = state[0], lse = state.back();
     if (whole.hasDropout()) {
-      Value infinity = code.real(sums, -kInfinity), zero = code.real(sums, 0.0);
-      Value factor = code.real(
-          sums, 1 / (1 - whole.getDropoutRateAttr().getValueAsDouble()));
-      result = code.map(
-          {result, state[1], lse}, code.empty(output, element),
-          [&](ValueRange e) -> Value {
-            Value share =
-                math::ExpOp::create(b, arith::SubFOp::create(b, e[1], e[2]));
-            Value scaled = arith::MulFOp::create(
-                b, arith::MulFOp::create(b, e[0], share), factor);
-            Value isNothing = code.isEqualF(e[1], infinity);
-            Value number = arith::SelectOp::create(b, isNothing, zero, scaled);
-            return code.convert(number, element);
-          });
+      Value zero = b.real(sums, 0.0);
+      Value factor =
+          b.real(sums, 1 / (1 - whole.getDropoutRateAttr().getValueAsDouble()));
+      result = b.map({result, state[1], lse}, b.empty(output, element),
+                     [&](ValueRange e) -> Value {
+                       Value share = b.exp(b.subF(e[1], e[2]));
+                       Value scaled = b.mulF(b.mulF(e[0], share), factor);
+                       Value number =
+                           b.select(b.isMinusInfinity(e[1]), zero, scaled);
+                       return b.convert(number, element);
+                     });
     } else if (element != sums) {
-      result =
-          code.map({result}, code.empty(output, element),
-                   [&](ValueRange e) { return code.convert(e[0], element); });
+      result = b.map({result}, b.empty(output, element),
+                     [&](ValueRange e) { return b.convert(e[0], element); });
     }
     SmallVector<Value> results = {result};
     if (whole.getLogSumExp())
@@ -383,8 +356,7 @@ private:
     return results;
   }
 
-  TensorCode code;
-  IndexBuilder &b;
+  TensorCode b;
   AttentionOp whole;
   const AttentionExtents &extents;
   FloatType sums;

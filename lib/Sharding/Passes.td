@@ -28,7 +28,8 @@ def ShardAttention : Pass<"attn-shard", "::mlir::ModuleOp"> {
       Where their shardings say `attn.zigzag`, each rank `r` of `n` has two pieces of
       these rows, `r` and `2 n - 1 - r` of `2 n`, one after the other: with a causal
       mask, all have the same work. 'sequence' annotates so where the masks leave
-      ranks with different work in the order of the rows, and none receives more;
+      ranks with different work in the order of the rows, and the most that a rank
+      receives does not grow;
     - rows of keys and values alone: each rank computes what its keys give for all
       queries, which is gathered and merged in the order of the ranks.
 

@@ -6,12 +6,15 @@
 //===----------------------------------------------------------------------===//
 
 //
-// The mask is asked for the keys of a few tiles of rows, in the middle of each
-// of the pieces of zig-zag order and at its ends:
+// Each piece of zig-zag order is cut into a few tiles of rows, and the mask is
+// asked for the keys of each, from the first to the last one that it may keep:
 //
-//   work of a rank      sum of the visible keys of its tiles
+//   work of a rank      sum of the keys of its tiles
 //   what it receives    for each piece of another rank, from the first to the
-//                       last key that any of its tiles sees
+//                       last key that any of its tiles has
+//
+// Orders are compared by the most work and the most received rows of any rank.
+// Others may receive more in zig-zag order than in that of the rows.
 //
 //===----------------------------------------------------------------------===//
 

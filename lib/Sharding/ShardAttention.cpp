@@ -292,38 +292,25 @@ void FunctionSharding::emitGather(int64_t axis) {
   Type i64 = b.getI64Type();
   SmallVector<Value> numbers;
   for (auto [argument, dim] : dims)
-    numbers.push_back(arith::IndexCastOp::create(
-        b, i64, tensor::DimOp::create(b, argument, int64_t(dim))));
+    numbers.push_back(
+        arith::IndexCastOp::create(b, i64, b.dim(argument, int64_t(dim))));
   int64_t ranks = getNumRanks(axis), count = int64_t(dims.size());
   Value own = tensor::FromElementsOp::create(b, numbers);
-  Value all = tensor::EmptyOp::create(b, ArrayRef<int64_t>{ranks, count}, i64);
+  Value all = b.empty({ranks, count}, i64);
   all = AllGatherOp::create(b, all.getType(), own, all,
                             uint64_t(annotations.grid.getStride(axis)))
             .getResult();
-  auto load = [&](Value rank, int64_t number) -> Value {
-    Value size =
-        tensor::ExtractOp::create(b, all, ValueRange{rank, b.index(number)});
-    return arith::IndexCastOp::create(b, b.getIndexType(), size);
+  auto load = [&](Value rank, int64_t number) {
+    return b.loadIndex(all, {rank, b.index(number)});
   };
   for (auto [number, dim] : llvm::enumerate(dims)) {
     auto [argument, dimension] = dim;
-    auto loop = [&](Value end, Value initial,
-                    function_ref<Value(Value, Value)> body) -> Value {
-      auto loop = scf::ForOp::create(b, b.index(0), end, b.index(1), initial);
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(loop.getBody());
-      Value next = body(loop.getInductionVar(), loop.getRegionIterArg(0));
-      scf::YieldOp::create(b, next);
-      return loop.getResult(0);
-    };
     if (getSplit(argument)[dimension] != axis) {
-      Value size = tensor::DimOp::create(b, argument, int64_t(dimension));
+      Value size = b.dim(argument, int64_t(dimension));
       Value isSame =
-          loop(b.index(ranks),
-               arith::ConstantOp::create(b, b.getBoolAttr(true)).getResult(),
-               [&](Value rank, Value isSame) {
-                 return b.bitAnd(isSame, b.isEqual(load(rank, number), size));
-               });
+          b.loop(0, ranks, 1, b.boolean(true), [&](Value rank, Value isSame) {
+            return b.bitAnd(isSame, b.isEqual(load(rank, number), size));
+          });
       cf::AssertOp::create(b, isSame,
                            ("argument #" + Twine(argument.getArgNumber()) +
                             ": expected one size of dimension " +
@@ -350,14 +337,14 @@ void FunctionSharding::emitGather(int64_t axis) {
       OpBuilder::InsertionGuard guard(b);
       b.createBlock(&bounds.getBody(), {}, b.getIndexType(), b.getLoc());
       Value end = bounds.getBody().getArgument(0);
-      Value sum = loop(end, b.index(0), [&](Value piece, Value sum) {
+      Value sum = b.loop(0, end, 1, b.index(0), [&](Value piece, Value sum) {
         return b.add(sum, countOf(piece));
       });
       tensor::YieldOp::create(b, sum);
     }
     Extent &extent = extents[{argument, dimension}];
     extent.bounds = bounds;
-    extent.total = tensor::ExtractOp::create(b, bounds, b.index(pieces));
+    extent.total = b.load(bounds, b.index(pieces));
     extent.self = getSelf(axis);
   }
 }
@@ -381,7 +368,7 @@ void FunctionSharding::emitExtents() {
       if (extent.bounds)
         continue;
       extent.self = getSelf(split[dim]);
-      Value part = b.index(b.size(argument, dim));
+      Value part = b.dim(argument, dim);
       extent.share = isZigzag(argument, dim) ? b.div(part, 2) : part;
       int64_t whole = wholeTypes[argument].getDimSize(dim);
       extent.total = ShapedType::isDynamic(whole) ? part : b.index(whole);
@@ -399,7 +386,7 @@ void FunctionSharding::replace(AttentionOp op) {
   auto get = [&](Value operand, unsigned dim) {
     if (auto found = extents.find({operand, dim}); found != extents.end())
       return found->second;
-    Value size = b.index(b.size(operand, dim));
+    Value size = b.dim(operand, dim);
     return Extent{size, size, {}, b.index(0)};
   };
   b.setLoc(op.getLoc());

@@ -15,8 +15,6 @@
 #include "lib/Sharding/VisibleSpans.h"
 #include "lib/Regions/MaskAnalysis.h"
 
-#include "mlir/Dialect/SCF/IR/SCF.h"
-
 using namespace mlir;
 using namespace mlir::attn;
 
@@ -30,27 +28,24 @@ public:
 
   Value emit() {
     int64_t ranks = extents.numKeyRanks, slots = extents.getNumSlots();
-    Value table = tensor::EmptyOp::create(
-        b, ArrayRef<int64_t>{ranks, 4 * slots}, b.getIndexType());
+    Value table = b.empty({ranks, 4 * slots}, b.getIndexType());
     Value self = extents.keys.self;
     // For each step what is sent, and what is received.
-    return loop(b.index(ranks), table, [&](Value step, Value steps) {
-      return loop(b.index(2), steps, [&](Value side, Value sides) {
+    return b.loop(0, ranks, 1, table, [&](Value step, Value steps) {
+      return b.loop(0, 2, 1, steps, [&](Value side, Value sides) {
         Value receives = b.isEqual(side, 1);
         Value to = wrap(b.add(self, step)),
               from = wrap(b.add(b.sub(self, step), ranks));
         Value querier = b.select(receives, self, to),
               keeper = b.select(receives, from, self);
         auto insert = [&](RowSpan span, Value into, Value at) -> Value {
-          into = tensor::InsertOp::create(b, span.first, into,
-                                          ValueRange{step, at});
-          return tensor::InsertOp::create(b, span.count, into,
-                                          ValueRange{step, b.add(at, 1)});
+          into = b.store(span.first, into, {step, at});
+          return b.store(span.count, into, {step, b.add(at, 1)});
         };
         Value at = b.mul(side, 2);
         if (!extents.isZigzag)
           return insert(emitSpan(querier, keeper), sides, at);
-        return loop(b.index(slots), sides, [&](Value slot, Value pieces) {
+        return b.loop(0, slots, 1, sides, [&](Value slot, Value pieces) {
           RowSpan span = emitSpanOfPiece(querier, keeper, slot);
           // Own rows are given as they lie.
           Value isOwn = b.isEqual(step, 0);
@@ -68,9 +63,43 @@ public:
 
   /// The rows of one piece of the keys that one of the queries may see.
   RowSpan emitSpan(Value queryPiece, Value keyPiece) {
-    RowSpan queries{extents.queries.first(b, queryPiece),
-                    extents.queries.count(b, queryPiece)},
-        keys{extents.keys.first(b, keyPiece), extents.keys.count(b, keyPiece)};
+    return emitSpan(getRows(extents.queries, queryPiece),
+                    getRows(extents.keys, keyPiece));
+  }
+
+  /// The rows of one piece of the queries that may see one of the keys, as
+  /// whole chunks.
+  RowSpan emitSeeing(Value queryPiece, Value keyPiece) {
+    RowSpan queries = getRows(extents.queries, queryPiece),
+            keys = getRows(extents.keys, keyPiece);
+    // Zig-zag order is for masks that hide little, and asking about each
+    // sequence of a packed batch for each chunk takes long.
+    if (!whole.hasMask() || whole.isPacked() || extents.isZigzag)
+      return {b.index(0), queries.count};
+    Value chunk = b.ceilDiv(queries.count, kChunks);
+    SmallVector<Value> ends = b.loop(
+        0, kChunks, 1, {queries.count, b.index(0)},
+        [&](Value number, ValueRange bounds) -> SmallVector<Value> {
+          Value begin = b.min(b.mul(number, chunk), queries.count);
+          Value end = b.min(b.add(begin, chunk), queries.count);
+          RowSpan ofChunk{b.add(queries.first, begin), b.sub(end, begin)};
+          Value sees = b.isLess(0, emitSpan(ofChunk, keys).count);
+          return {b.select(sees, b.min(bounds[0], begin), bounds[0]),
+                  b.select(sees, end, bounds[1])};
+        });
+    return {ends[0], b.max(b.sub(ends[1], ends[0]), 0)};
+  }
+
+private:
+  /// How finely rows that see nothing are told from others.
+  static constexpr int64_t kChunks = 64;
+
+  RowSpan getRows(const Extent &rows, Value piece) {
+    return {rows.first(b, piece), rows.count(b, piece)};
+  }
+
+  /// The rows of some keys that one of some queries may see.
+  RowSpan emitSpan(RowSpan queries, RowSpan keys) {
     Value zero = b.index(0);
     if (!whole.hasMask() && !whole.isPacked()) {
       Value isAsked = b.isLess(zero, queries.count);
@@ -82,18 +111,18 @@ public:
     Value numHeads = asksHeads ? extents.heads.count(b) : b.index(1);
     Value numBatches = extents.batch.count(b);
     if (whole.isPacked())
-      numBatches = b.sub(b.index(b.size(whole.getCumulativeQuery(), 0)), 1);
+      numBatches = b.sub(b.dim(whole.getCumulativeQuery(), 0), 1);
     auto bound = [&](bool isEnd) {
-      return loop(
-          numBatches, isEnd ? zero : keys.count, [&](Value n, Value ofBatches) {
-            return loop(numHeads, ofBatches, [&](Value h, Value most) {
-              RowSpan rows = emitSpanOf(n, h, queries, keys);
-              Value end = b.add(rows.first, rows.count);
-              Value isAny = b.isLess(zero, rows.count);
-              Value better = isEnd ? b.max(most, end) : b.min(most, rows.first);
-              return b.select(isAny, better, most);
-            });
-          });
+      Value none = isEnd ? zero : keys.count;
+      return b.loop(0, numBatches, 1, none, [&](Value n, Value ofBatches) {
+        return b.loop(0, numHeads, 1, ofBatches, [&](Value h, Value most) {
+          RowSpan rows = emitSpanOf(n, h, queries, keys);
+          Value end = b.add(rows.first, rows.count);
+          Value isAny = b.isLess(zero, rows.count);
+          Value better = isEnd ? b.max(most, end) : b.min(most, rows.first);
+          return b.select(isAny, better, most);
+        });
+      });
     };
     Value begin = bound(/*isEnd=*/false), end = bound(/*isEnd=*/true);
     Value count = b.max(b.sub(end, begin), 0);
@@ -101,19 +130,7 @@ public:
     return {b.select(isAny, begin, zero), count};
   }
 
-private:
   Value wrap(Value rank) { return b.rem(rank, extents.numKeyRanks); }
-
-  /// `for i in [0, end)` that carries a value along.
-  Value loop(Value end, Value initial, function_ref<Value(Value, Value)> body) {
-    auto loop =
-        scf::ForOp::create(b, b.index(0), end, b.index(1), ValueRange{initial});
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
-    Value next = body(loop.getInductionVar(), loop.getRegionIterArg(0));
-    scf::YieldOp::create(b, next);
-    return loop.getResult(0);
-  }
 
   /// The rows of a piece of `keeper` that any queries of `querier` may see.
   RowSpan emitSpanOfPiece(Value querier, Value keeper, Value slot) {
@@ -187,4 +204,10 @@ RowSpan attn::emitVisibleRows(IndexBuilder &b, AttentionOp whole,
                               const AttentionExtents &extents, Value queryPiece,
                               Value keyPiece) {
   return Spans(b, whole, extents).emitSpan(queryPiece, keyPiece);
+}
+
+RowSpan attn::emitSeeingRows(IndexBuilder &b, AttentionOp whole,
+                             const AttentionExtents &extents, Value queryPiece,
+                             Value keyPiece) {
+  return Spans(b, whole, extents).emitSeeing(queryPiece, keyPiece);
 }

@@ -26,6 +26,12 @@ RowSpan emitVisibleRows(IndexBuilder &b, AttentionOp whole,
                         const AttentionExtents &extents, Value queryPiece,
                         Value keyPiece);
 
+/// The rows of a piece of the queries, from its first on, that the mask may let
+/// see any of a piece of the keys, and perhaps others between and beside them.
+RowSpan emitSeeingRows(IndexBuilder &b, AttentionOp whole,
+                       const AttentionExtents &extents, Value queryPiece,
+                       Value keyPiece);
+
 } // namespace mlir::attn
 
 #endif // ATTN_SHARDING_VISIBLESPANS_H

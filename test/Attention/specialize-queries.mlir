@@ -13,9 +13,9 @@
 // CHECK: %[[LAST:.*]] = arith.subi %[[LENGTH]], %c1
 // CHECK: %[[IS_ONE:.*]] = arith.cmpi ult, %[[LAST]], %c1
 // CHECK: %[[LSE:.*]] = scf.if %[[IS_ONE]] -> (tensor<?x8x?xf32>) {
-// CHECK: %[[QUERY:.*]] = tensor.extract_slice %[[Q]][0, 0, 0, 0] [%{{.*}}, 8, 1, 64] [1, 1, 1, 1]
 // CHECK: %[[ROW:.*]] = tensor.extract_slice %[[O]][0, 0, 0, 0] [%{{.*}}, 8, 1, 64] [1, 1, 1, 1]
 // CHECK: %[[SUM:.*]] = tensor.extract_slice %[[L]][0, 0, 0] [%{{.*}}, 8, 1] [1, 1, 1]
+// CHECK: %[[QUERY:.*]] = tensor.extract_slice %[[Q]][0, 0, 0, 0] [%{{.*}}, 8, 1, 64] [1, 1, 1, 1]
 // CHECK: %[[STEP:.*]]:2 = attn.attention ins(%[[QUERY]], %[[K]], %[[K]] : tensor<?x8x1x64xf16>, {{.*}}) outs(%[[ROW]], %[[SUM]] : tensor<?x8x1x64xf16>, tensor<?x8x1xf32>) offset(%[[P]] : index) mask
 // CHECK: %[[OUT_ROW:.*]] = memref.subview %[[OUT]][0, 0, 0, 0] [%{{.*}}, 8, 1, 64] [1, 1, 1, 1]
 // CHECK: bufferization.materialize_in_destination %[[STEP]]#0 in restrict writable %[[OUT_ROW]]
@@ -31,9 +31,10 @@
 
 // For a CPU, few are as many as leave tiles of one head half empty.
 // FEW-LABEL: func.func @write_and_return
+// FEW-SAME: %[[Q:[^:]*]]: tensor<?x8x?x64xf16>
 // FEW: %[[LSE:.*]] = scf.if
 // FEW: %[[FEW:.*]] = affine.min affine_map<()[s0] -> (s0, 63)>()[%[[LENGTH:.*]]]
-// FEW: %[[QUERY:.*]] = tensor.extract_slice %{{.*}}[0, 0, 0, 0] [%{{.*}}, 8, %[[FEW]], 64] [1, 1, 1, 1]
+// FEW: %[[QUERY:.*]] = tensor.extract_slice %[[Q]][0, 0, 0, 0] [%{{.*}}, 8, %[[FEW]], 64] [1, 1, 1, 1]
 // FEW: attn.attention ins(%[[QUERY]],
 // FEW: } else {
 // FEW: attn.attention
@@ -199,4 +200,37 @@ func.func @planned_sequences(%q: !q, %k: !kv, %cu: tensor<?xi32>) -> !q {
   %0 = attn.attention ins(%q, %k, %k : !q, !kv, !kv) outs(%q : !q)
       sequences(%cu : tensor<?xi32>) {attn.plan = #attn.plan<keys = 32>}
   return %0 : !q
+}
+
+// -----
+
+// What a merge alone reads is merged in each form for a CPU, by rows of what it
+// is merged with, so that tiles can do it.
+!q = tensor<1x8x?x64xf32>
+!kv = tensor<1x2x?x64xf32>
+!l = tensor<1x8x?xf32>
+// CHECK-LABEL: func.func @merged
+// CHECK: %[[R:.*]]:2 = scf.if
+// CHECK: attn.merge ins(%{{.*}}, %{{.*}}, %[[R]]#0, %[[R]]#1 :
+// FEW-LABEL: func.func @merged
+// FEW-SAME: %[[Q:[^:]*]]: tensor<1x8x?x64xf32>, %[[K:[^:]*]]: tensor<1x2x?x64xf32>, %[[O:[^:]*]]: tensor<1x8x?x64xf32>, %[[L:[^:]*]]: tensor<1x8x?xf32>
+// FEW: %[[R:.*]]:2 = scf.if
+// FEW: %[[STEP:.*]]:2 = attn.attention
+// FEW-NEXT: %[[NEXT:.*]]:2 = attn.merge ins(%[[ROWS:[^,]*]], %[[SUMS:[^,]*]], %[[STEP]]#0, %[[STEP]]#1 : {{.*}}) outs(%[[ROWS]], %[[SUMS]] :
+// FEW: tensor.insert_slice %[[NEXT]]#0 into %[[O]][0, 0, 0, 0] [1, 8, %{{.*}}, 64]
+// FEW: tensor.insert_slice %[[NEXT]]#1 into %[[L]][0, 0, 0] [1, 8, %{{.*}}]
+// FEW: } else {
+// FEW: %[[MANY:.*]]:2 = attn.attention ins(%[[Q]],
+// FEW-NEXT: attn.merge ins(%[[O]], %[[L]], %[[MANY]]#0, %[[MANY]]#1 : {{.*}}) outs(%[[O]], %[[L]] :
+// FEW: }
+// FEW-NOT: attn.merge
+// FEW: return %[[R]]#0, %[[R]]#1
+func.func @merged(%q: !q, %k: !kv, %o: !q, %l: !l) -> (!q, !l) {
+  %c2 = arith.constant 2 : index
+  %n = tensor.dim %q, %c2 : !q
+  %e = tensor.empty(%n) : !q
+  %f = tensor.empty(%n) : !l
+  %r:2 = attn.attention ins(%q, %k, %k : !q, !kv, !kv) outs(%e, %f : !q, !l)
+  %m:2 = attn.merge ins(%o, %l, %r#0, %r#1 : !q, !l, !q, !l) outs(%o, %l : !q, !l)
+  return %m#0, %m#1 : !q, !l
 }

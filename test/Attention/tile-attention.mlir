@@ -144,3 +144,60 @@ func.func @dropout(%q: !q, %o: !q, %seed: i64, %call: i32) -> !q {
       dropout(0.5, %seed, %call)
   return %r : !q
 }
+
+// -----
+
+// A tile merges its part of what is known before: it is read where it is
+// written, and the tile's own results are tensors of its size.
+!q = tensor<1x2x256x64xf32>
+!l = tensor<1x2x256xf32>
+// CHECK-LABEL: func.func @merged
+// CHECK-SAME: %[[Q:[^:]*]]: tensor<1x2x256x64xf32>, %[[O:[^:]*]]: tensor<1x2x256x64xf32>, %[[L:[^:]*]]: tensor<1x2x256xf32>
+// CHECK: %[[R:.*]]:2 = scf.forall (%{{.*}}, %[[H:.*]], %[[I:.*]]) = {{.*}} shared_outs(%[[O1:.*]] = %[[O]], %[[L1:.*]] = %[[L]])
+// CHECK-DAG: %[[OWN:.*]] = tensor.empty() : tensor<1x1x[[ROWS:[0-9]+]]x64xf32>
+// CHECK-DAG: %[[OWN_LSE:.*]] = tensor.empty() : tensor<1x1x[[ROWS]]xf32>
+// CHECK-DAG: %[[OUT:.*]] = tensor.extract_slice %[[OWN]]
+// CHECK-DAG: %[[OUT_LSE:.*]] = tensor.extract_slice %[[OWN_LSE]]
+// CHECK: %[[PART:.*]]:2 = attn.attention {{.*}} outs(%[[OUT]], %[[OUT_LSE]] :
+// CHECK-DAG: %[[OLD:.*]] = tensor.extract_slice %[[O1]][%{{.*}}, %[[H]], %[[I]], 0]
+// CHECK-DAG: %[[OLD_LSE:.*]] = tensor.extract_slice %[[L1]][%{{.*}}, %[[H]], %[[I]]]
+// CHECK: %[[NEW:.*]]:2 = attn.merge ins(%[[OLD]], %[[OLD_LSE]], %[[PART]]#0, %[[PART]]#1 : {{.*}}) outs(%[[OLD]], %[[OLD_LSE]] :
+// CHECK: tensor.parallel_insert_slice %[[NEW]]#0 into %[[O1]]
+// CHECK: tensor.parallel_insert_slice %[[NEW]]#1 into %[[L1]]
+// CHECK-NOT: attn.merge
+// CHECK: return %[[R]]#0, %[[R]]#1
+func.func @merged(%q: !q, %o: !q, %l: !l) -> (!q, !l) {
+  %e = tensor.empty() : !q
+  %f = tensor.empty() : !l
+  %r:2 = attn.attention ins(%q, %q, %q : !q, !q, !q) outs(%e, %f : !q, !l)
+  %m:2 = attn.merge ins(%o, %l, %r#0, %r#1 : !q, !l, !q, !l) outs(%o, %l : !q, !l)
+  return %m#0, %m#1 : !q, !l
+}
+
+// -----
+
+// What is read otherwise too, and what is merged with a part that is known
+// later, stays outside.
+!q = tensor<1x2x256x64xf32>
+!l = tensor<1x2x256xf32>
+// CHECK-LABEL: func.func @not_merged
+// CHECK: scf.forall.in_parallel
+// CHECK-COUNT-2: tensor.parallel_insert_slice
+// CHECK-NEXT: }
+// CHECK-NEXT: }
+// CHECK-NEXT: attn.merge
+// CHECK-COUNT-2: attn.attention
+// CHECK-NOT: attn.merge
+// CHECK: scf.forall.in_parallel
+// CHECK-COUNT-2: tensor.parallel_insert_slice
+// CHECK-NEXT: }
+// CHECK-NEXT: }
+// CHECK-NEXT: attn.merge
+func.func @not_merged(%q: !q, %o: !q, %l: !l) -> (!q, !q, !l) {
+  %r:2 = attn.attention ins(%q, %q, %q : !q, !q, !q) outs(%o, %l : !q, !l)
+  %m = attn.merge ins(%o, %l, %r#0, %r#1 : !q, !l, !q, !l) outs(%o : !q)
+  %s:2 = attn.attention ins(%q, %q, %q : !q, !q, !q) outs(%o, %l : !q, !l)
+  %t:2 = attn.attention ins(%q, %q, %q : !q, !q, !q) outs(%o, %l : !q, !l) mask causal
+  %n = attn.merge ins(%t#0, %t#1, %s#0, %s#1 : !q, !l, !q, !l) outs(%o : !q)
+  return %m, %n, %r#1 : !q, !q, !l
+}

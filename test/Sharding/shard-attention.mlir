@@ -2,7 +2,8 @@
 // RUN: attn-opt %s --attn-drop-shardings --split-input-file | FileCheck %s --check-prefix=DROP
 
 // Blocks go around: each rank has a quarter of the rows, and computes the first
-// row of what comes from the rank that it comes from.
+// row of what comes from the rank that it comes from. The rows that see any of
+// it are merged with what they have seen before.
 // CHECK-LABEL: func @ring(
 // CHECK-SAME: %[[Q:.*]]: tensor<1x8x256x64xf32>, %[[K:.*]]: tensor<1x2x256x64xf32>, %[[V:.*]]: tensor<1x2x256x64xf32>) -> tensor<1x8x256x64xf32>
 // CHECK: %[[ME:.*]] = attn.rank_index stride 1 size 4
@@ -12,17 +13,25 @@
 // CHECK: linalg.fill
 // CHECK: scf.for %[[STEP:.*]] = %{{.*}} iter_args
 // CHECK: %[[FROM:.*]] = arith.remui
-// CHECK: %[[FIRST:.*]] = tensor.extract %[[SPANS]][%[[STEP]],
 // CHECK: %[[ROWS:.*]] = tensor.extract %[[SPANS]][%[[STEP]],
 // CHECK: %[[KEYS:.*]], %[[VALUES:.*]] = attn.rank_block %[[STEP]] of(%[[K]], %[[V]]
 // CHECK-SAME: spans(%[[SPANS]] : tensor<4x4xindex>) rows(%[[ROWS]]) stride 1
+// CHECK: %[[SEEING:.*]]:2 = scf.for {{.*}} -> (index, index)
+// CHECK: scf.if %{{.*}} -> (tensor<1x8x256x64xf32>, tensor<1x8x256xf32>) {
+// CHECK: %[[FIRST:.*]] = tensor.extract %[[SPANS]][%[[STEP]],
+// CHECK: %[[POSITION:.*]] = arith.addi %{{.*}}, %[[SEEING]]#0
 // CHECK: %[[PART:.*]] = arith.muli %[[FROM]],
-// CHECK: %[[KEY:.*]] = arith.addi %[[PART]], %[[FIRST]]
-// CHECK: attn.attention ins(%[[Q]], %[[KEYS]], %[[VALUES]] :
+// CHECK: %[[KEY:.*]] = arith.addi %[[PART]],
+// CHECK: %[[STATE:.*]] = tensor.extract_slice %[[O:.*]][0, 0, %[[SEEING]]#0, 0] [1, 8, %[[COUNT:.*]], 64]
+// CHECK: %[[QUERIES:.*]] = tensor.extract_slice %[[Q]][0, 0, %[[SEEING]]#0, 0] [1, 8, %[[COUNT]], 64]
+// CHECK: %[[SEEN:.*]] = tensor.extract_slice %[[KEYS]]
+// CHECK: tensor.extract_slice %[[VALUES]]
+// CHECK: attn.attention ins(%[[QUERIES]], %[[SEEN]],
 // CHECK-SAME: offset(%[[POSITION]] : index) mask(%{{.*}}, %{{.*}}, %[[P:.*]], %[[J:.*]]) captures(%[[FIRST_KEY:.*]] = %[[KEY]] : index)
 // CHECK: %[[MOVED:.*]] = arith.addi %[[J]], %[[FIRST_KEY]]
 // CHECK: arith.cmpi sle, %[[MOVED]], %[[P]]
-// CHECK: attn.merge
+// CHECK: %[[NEXT:.*]]:2 = attn.merge ins(%[[STATE]],
+// CHECK: tensor.insert_slice %[[NEXT]]#0 into %[[O]][0, 0, %[[SEEING]]#0, 0] [1, 8, %[[COUNT]], 64]
 
 // DROP-LABEL: func @ring(
 // DROP-SAME: tensor<1x8x1024x64xf32>
@@ -58,11 +67,11 @@ func.func @ring(%query: tensor<1x8x1024x64xf32>, %key: tensor<1x2x1024x64xf32>,
 // CHECK: %[[PIECE:.*]] = arith.select %[[IS_FIRST]], %[[ME]], %[[MIRRORED]]
 // CHECK: scf.if
 // CHECK: %[[POSITION:.*]] = arith.muli %[[PIECE]],
-// CHECK: %[[QUERIES:.*]] = tensor.extract_slice %[[Q]][0, 0, %[[AT:.*]], 0] [1, 8, 128, 64]
+// CHECK: tensor.extract_slice %[[O]][0, 0, %[[AT:.*]], 0] [1, 8, 128, 64]
+// CHECK: %[[QUERIES:.*]] = tensor.extract_slice %[[Q]][0, 0, %[[AT]], 0] [1, 8, 128, 64]
 // CHECK: tensor.extract_slice %[[KEYS]]
 // CHECK: tensor.extract_slice %[[VALUES]]
 // CHECK: attn.attention ins(%[[QUERIES]], {{.*}} offset(%[[POSITION]] : index)
-// CHECK: tensor.extract_slice %[[O]][0, 0, %[[AT]], 0] [1, 8, 128, 64]
 // CHECK: attn.merge
 // CHECK: tensor.insert_slice {{.*}} into %[[O]][0, 0, %[[AT]], 0] [1, 8, 128, 64]
 // CHECK: } else {
