@@ -154,6 +154,7 @@ struct CachedText {
   Index rows; ///< Of a page, or a ring.
   Index headSize = 32;
   Kind kind;
+  bool isOfOne = false; ///< Sequence, which the types say.
 
   bool isPaged() const { return kind == Kind::paged; }
   bool isRing() const { return kind == Kind::ring; }
@@ -161,18 +162,21 @@ struct CachedText {
 
   /// Of a ring, to the tokens that it holds, by their distance.
   string write() const {
-    string h = std::to_string(heads), size = "x" + std::to_string(headSize);
+    string h = std::to_string(heads), size = "x" + std::to_string(headSize),
+           batch = isOfOne ? "1" : "?";
     string ofType = size + "x" + string(nameOf(type)) + ">",
-           query = "tensor<?x" + std::to_string(heads * group) + "x1" + ofType,
-           key = "tensor<?x" + h + "x?" + ofType,
-           cache = "tensor<?x" + h + "x" +
+           query = "tensor<" + batch + "x" + std::to_string(heads * group) +
+                   "x1" + ofType,
+           key = "tensor<" + batch + "x" + h + "x?" + ofType,
+           ofBatch = "tensor<" + batch + "xi32>",
+           cache = "tensor<" + (isPaged() ? "?" : batch) + "x" + h + "x" +
                    (isPaged() || isRing() ? std::to_string(rows) : "?"),
            scales = cache + "xf32>";
     cache += size + "x" + string(nameOf(stored)) + ">";
     string text = "func.func @f(%q: " + query + ", %keys: " + cache +
-                  ", %values: " + cache + ", %lengths: tensor<?xi32>, " +
-                  (isPaged()  ? "%table: tensor<?x?xi32>, "
-                   : isRing() ? "%offsets: tensor<?xi32>, "
+                  ", %values: " + cache + ", %lengths: " + ofBatch + ", " +
+                  (isPaged()  ? "%table: tensor<" + batch + "x?xi32>, "
+                   : isRing() ? "%offsets: " + ofBatch + ", "
                               : "") +
                   "%n: index";
     if (hasScales())
@@ -180,23 +184,24 @@ struct CachedText {
     text += ") -> " + query +
             " {\n%c0 = arith.constant 0 : index\n"
             "%batch = tensor.dim %q, %c0 : " +
-            query + "\n%init = tensor.empty(%batch) : " + query + "\n";
+            query + "\n%init = tensor.empty(" + (isOfOne ? "" : "%batch") +
+            ") : " + query + "\n";
     for (string name : {"key", "value"}) {
       text += "%" + name + " = attn.cache_read ins(%" + name + "s";
       text += hasScales() ? ", %" + name + "ss : " + cache + ", " + scales
                           : " : " + cache;
-      text += string(") lengths(%lengths : tensor<?xi32>)") +
-              (isPaged()  ? " table(%table : tensor<?x?xi32>)"
+      text += ") lengths(%lengths : " + ofBatch + ")" +
+              (isPaged()  ? " table(%table : tensor<" + batch + "x?xi32>)"
                : isRing() ? " ring"
                           : "") +
               " size(%n) -> " + key + "\n";
     }
     return text + "%o = attn.attention ins(%q, %key, %value : " + query + ", " +
            key + ", " + key + ") outs(%init : " + query + ") " +
-           (isRing() ? "offset(%offsets : tensor<?xi32>) mask causal, "
-                       "sliding_window(" +
+           (isRing() ? "offset(%offsets : " + ofBatch +
+                           ") mask causal, sliding_window(" +
                            std::to_string(rows - 1) + ", 0)"
-                     : string("mask key_padding(%lengths : tensor<?xi32>)")) +
+                     : "mask key_padding(%lengths : " + ofBatch + ")") +
            "\nreturn %o : " + query + "\n}\n";
   }
 };
@@ -231,66 +236,74 @@ void setRow(TestTensor &cache, const Shape &at, bool isStored, Random &random) {
     cache.set(element, number());
 }
 
+/// Sequences of some lengths, or one. Rows that are not stored are NaN, and
+/// entries of the table after the used ones no pages.
+void testCaches(Random &random, const std::vector<Index> &lengths) {
+  auto [type, stored] = pickTypes(random);
+  CachedText text{.type = type,
+                  .stored = stored,
+                  .heads = random.between(1, 2),
+                  .group = random.pick<Index>({1, 4}),
+                  .rows = random.pick<Index>({8, 16, 32, 128, 24}),
+                  .headSize = random.pick<Index>({32, 40, 5}),
+                  .kind = random.chance(0.7) ? Kind::paged : Kind::contiguous,
+                  .isOfOne = lengths.size() == 1};
+  Index heads = text.heads, pageSize = text.rows, headSize = text.headSize;
+  Index batch = Index(lengths.size()), n = lengths.back() + 3,
+        ofSequence = (n + pageSize - 1) / pageSize,
+        entries = text.isPaged() ? batch * ofSequence : batch,
+        rows = text.isPaged() ? pageSize : n;
+  TestTensor query(type, {batch, heads * text.group, 1, headSize}),
+      keys(stored, {entries, heads, rows, headSize}),
+      values(stored, {entries, heads, rows, headSize}),
+      keyScales(ElementType::f32, {entries, heads, rows}),
+      valueScales(ElementType::f32, {entries, heads, rows}),
+      table(ElementType::i32, {batch, ofSequence});
+  query.fill([&] { return random.normal(); });
+  // A multiplication by a number that has no common factor shuffles.
+  auto page = [&](Index b, Index number) {
+    return (b * ofSequence + number) * 7919 % entries;
+  };
+  table.fill([&](const Shape &at) {
+    bool isUsed = at[1] * pageSize < lengths[std::size_t(at[0])];
+    return double(isUsed ? page(at[0], at[1]) : -1);
+  });
+  for (TestTensor *cache : {&keys, &values, &keyScales, &valueScales}) {
+    if (cache->type() != ElementType::i8)
+      cache->fill([&] { return quietNaN; });
+    for (Index b = 0; b < batch; ++b)
+      for (Index j = 0; j < lengths[std::size_t(b)]; ++j)
+        for (Index h = 0; h < heads; ++h)
+          setRow(*cache,
+                 {text.isPaged() ? page(b, j / pageSize) : b, h,
+                  text.isPaged() ? j % pageSize : j},
+                 /*isStored=*/true, random);
+  }
+  TestTensor number = i32Of(lengths);
+  std::vector<TestArgument> arguments = {query, keys, values, number};
+  if (text.isPaged())
+    arguments.push_back(table);
+  arguments.push_back(n);
+  if (text.hasScales())
+    arguments.insert(arguments.end(), {keyScales, valueScales});
+  EXPECT_EQ(
+      runEverywhere(text.write(), arguments, false, {"gpu-emulator"}).error, "")
+      << text.write();
+}
+
 } // namespace
 
-/// Sequences of different lengths. Rows that are not stored are NaN, and
-/// entries of the table after the used ones no pages.
+/// Sequences of different lengths.
 TEST(EmulatedDecoding, caches) {
   forSeeds(9, [](Random &random) {
-    auto [type, stored] = pickTypes(random);
-    CachedText text{.type = type,
-                    .stored = stored,
-                    .heads = random.between(1, 2),
-                    .group = random.pick<Index>({1, 4}),
-                    .rows = random.pick<Index>({8, 16, 32, 128, 24}),
-                    .headSize = random.pick<Index>({32, 40, 5}),
-                    .kind =
-                        random.chance(0.7) ? Kind::paged : Kind::contiguous};
-    Index heads = text.heads, pageSize = text.rows, headSize = text.headSize;
-    std::vector<Index> lengths = {0, random.between(1, 40),
-                                  random.between(300, 700)};
-    Index batch = Index(lengths.size()), n = lengths.back() + 3,
-          ofSequence = (n + pageSize - 1) / pageSize,
-          entries = text.isPaged() ? batch * ofSequence : batch,
-          rows = text.isPaged() ? pageSize : n;
-    TestTensor query(type, {batch, heads * text.group, 1, headSize}),
-        keys(stored, {entries, heads, rows, headSize}),
-        values(stored, {entries, heads, rows, headSize}),
-        keyScales(ElementType::f32, {entries, heads, rows}),
-        valueScales(ElementType::f32, {entries, heads, rows}),
-        table(ElementType::i32, {batch, ofSequence});
-    query.fill([&] { return random.normal(); });
-    // A multiplication by a number that has no common factor shuffles.
-    auto page = [&](Index b, Index number) {
-      return (b * ofSequence + number) * 7919 % entries;
-    };
-    table.fill([&](const Shape &at) {
-      bool isUsed = at[1] * pageSize < lengths[std::size_t(at[0])];
-      return double(isUsed ? page(at[0], at[1]) : -1);
-    });
-    for (TestTensor *cache : {&keys, &values, &keyScales, &valueScales}) {
-      if (cache->type() != ElementType::i8)
-        cache->fill([&] { return quietNaN; });
-      for (Index b = 0; b < batch; ++b)
-        for (Index j = 0; j < lengths[std::size_t(b)]; ++j)
-          for (Index h = 0; h < heads; ++h)
-            setRow(*cache,
-                   {text.isPaged() ? page(b, j / pageSize) : b, h,
-                    text.isPaged() ? j % pageSize : j},
-                   /*isStored=*/true, random);
-    }
-    TestTensor number = i32Of(lengths);
-    std::vector<TestArgument> arguments = {query, keys, values, number};
-    if (text.isPaged())
-      arguments.push_back(table);
-    arguments.push_back(n);
-    if (text.hasScales())
-      arguments.insert(arguments.end(), {keyScales, valueScales});
-    EXPECT_EQ(
-        runEverywhere(text.write(), arguments, false, {"gpu-emulator"}).error,
-        "")
-        << text.write();
+    testCaches(random, {0, random.between(1, 40), random.between(300, 700)});
   });
+}
+
+/// One sequence, as types say: its loops over the batch are none.
+TEST(EmulatedDecoding, cachesOfOneSequence) {
+  forSeeds(
+      3, [](Random &random) { testCaches(random, {random.between(0, 600)}); });
 }
 
 /// Token j is in row j mod C, if there are not C later ones. A length of C ends
