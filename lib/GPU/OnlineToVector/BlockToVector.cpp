@@ -338,12 +338,23 @@ private:
   FailureOr<Value> emitVisible(Value scores) {
     if (matchPattern(isMasked, m_Zero()))
       return scores;
+    if (matchPattern(isMasked, m_One()))
+      return emitMasked(scores);
     auto choice = scf::IfOp::create(b, scores.getType(), isMasked,
                                     /*withElseRegion=*/true);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(choice.thenBlock());
-    Value number = column();
-    Value keep = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, number,
+    FailureOr<Value> masked = emitMasked(scores);
+    if (failed(masked))
+      return failure();
+    scf::YieldOp::create(b, *masked);
+    b.setInsertionPointToStart(choice.elseBlock());
+    scf::YieldOp::create(b, scores);
+    return choice.getResult(0);
+  }
+
+  FailureOr<Value> emitMasked(Value scores) {
+    Value keep = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, column(),
                                        broadcastTo(b, numKeys, {1, keys}));
     keep = broadcastTo(b, keep, {rows, keys});
     if (op.hasMask()) {
@@ -354,11 +365,7 @@ private:
         return failure();
       keep = b.bitAnd(keep, broadcastTo(b, *mask, {rows, keys}));
     }
-    scf::YieldOp::create(b,
-                         b.select(keep, scores, b.real(scores, -b.kInfinity)));
-    b.setInsertionPointToStart(choice.elseBlock());
-    scf::YieldOp::create(b, scores);
-    return choice.getResult(0);
+    return Value(b.select(keep, scores, b.real(scores, -b.kInfinity)));
   }
 
   PositionTile positions() {
