@@ -462,3 +462,44 @@ func.func @heads(%q: tensor<16x40xf16>, %k: tensor<?x40xf16>, %v: tensor<?x5xf16
   }
   return %r : tensor<16x5xf16>
 }
+
+// A loop that does something else with the sums of rows carries them as they are.
+// CHECK-LABEL: func.func @sums
+// CHECK: scf.for {{.*}} -> (vector<16x16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>)
+// CHECK: vector.multi_reduction <add>, %{{.*}}, %{{.*}} [1] : vector<16x32xf32> to vector<16xf32>
+func.func @sums(%q: tensor<16x16xf16>, %k: tensor<?x16xf16>, %out: tensor<16xf32>,
+                %n: index, %m: index) -> tensor<16xf32> {
+  %exact = arith.constant false
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %rows = arith.constant 16 : index
+  %f0 = arith.constant 0.0 : f32
+  %h0 = arith.constant 0.0 : f16
+  %r = scf.forall (%i) in (%m) shared_outs(%o = %out) -> (tensor<16xf32>) {
+    %qp = tensor.pad %q low[0, 0] high[0, 0] {
+    ^bb0(%a: index, %b: index):
+      tensor.yield %h0 : f16
+    } : tensor<16x16xf16> to tensor<16x16xf16>
+    %e0 = tensor.empty() : tensor<16x16xf32>
+    %e1 = tensor.empty() : tensor<16xf32>
+    %s0 = linalg.fill ins(%f0 : f32) outs(%e0 : tensor<16x16xf32>) -> tensor<16x16xf32>
+    %s1 = linalg.fill ins(%f0 : f32) outs(%e1 : tensor<16xf32>) -> tensor<16xf32>
+    %t:4 = scf.for %j = %c0 to %n step %c32
+        iter_args(%a0 = %s0, %a1 = %s1, %a2 = %s1, %a3 = %s1)
+        -> (tensor<16x16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16xf32>) {
+      %ks = tensor.extract_slice %k[%j, 0] [32, 16] [1, 1] : tensor<?x16xf16> to tensor<32x16xf16>
+      %u:3 = attn.online_attention layout<mma>
+          ins(%qp, %ks, %ks : tensor<16x16xf16>, tensor<32x16xf16>, tensor<32x16xf16>)
+          outs(%a0, %a1, %a2 : tensor<16x16xf32>, tensor<16xf32>, tensor<16xf32>)
+          at(%c0, %c0, %c0, %j) queries(%rows) exact(%exact)
+          -> tensor<16x16xf32>, tensor<16xf32>, tensor<16xf32>
+      scf.yield %u#0, %u#1, %u#2, %a2
+          : tensor<16x16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16xf32>
+    }
+    %ins = tensor.insert_slice %t#3 into %o[0] [16] [1] : tensor<16xf32> into tensor<16xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %ins into %o[0] [16] [1] : tensor<16xf32> into tensor<16xf32>
+    }
+  }
+  return %r : tensor<16xf32>
+}
