@@ -74,7 +74,7 @@ struct StagedTile {
 class LoopStaging {
 public:
   LoopStaging(scf::ForOp loop, ArrayRef<vector::TransferReadOp> reads,
-              WorkgroupThreads threads)
+              WorkgroupThreads threads, int64_t queryBytes)
       : loop(loop), threads(threads), rewriter(loop),
         b(loop.getLoc(), rewriter) {
     llvm::MapVector<std::tuple<Value, Value, Type>, StagedTile> ofSources;
@@ -87,7 +87,7 @@ public:
       tile.reads.push_back(read);
     }
     tiles = llvm::to_vector(llvm::make_second_range(ofSources.takeVector()));
-    numStages = chooseNumStages();
+    numStages = chooseNumStages(queryBytes);
   }
 
   LogicalResult run() {
@@ -111,11 +111,11 @@ public:
 
 private:
   /// As many as the workgroups of a multiprocessor have room for in what it has
-  /// of workgroup memory, of which each takes some for itself: three, whose
-  /// registers it has for short heads, else two; but all that 48 KB have room
-  /// for. Two if 96 KB have room for them, beside which 164 KB of sm_80 have
-  /// some for queries; else 1.
-  int64_t chooseNumStages() {
+  /// of workgroup memory, of which each takes some for itself and for queries:
+  /// three, whose registers it has for short heads, else two; but all that 48
+  /// KB have room for. Two if 96 KB have room for them, beside which 164 KB of
+  /// sm_80 have some for queries; else 1.
+  int64_t chooseNumStages(int64_t queryBytes) {
     constexpr int64_t kLeastBytes = 48 << 10, kMostBytes = 96 << 10, kMost = 4;
     int64_t bytes = 0, size = 0;
     for (const StagedTile &tile : tiles) {
@@ -124,7 +124,7 @@ private:
     }
     int64_t workgroups = size <= 64 ? 3 : 2;
     int64_t free = std::max(getTarget(loop).getGpuSharedBytes() / workgroups -
-                                kReservedOfWorkgroup,
+                                kReservedOfWorkgroup - queryBytes,
                             kLeastBytes);
     return std::clamp<int64_t>(free / bytes, 2 * bytes <= kMostBytes ? 2 : 1,
                                kMost);
@@ -379,12 +379,12 @@ private:
 
 /// Makes `reads`, of tiles that depend on the iteration of `loop`, reads of
 /// buffers in workgroup memory with several stages, into which iterations copy
-/// what later ones read. Fails where a tile cannot be found ahead, or two
-/// stages do not fit; the loop computes what it did then.
+/// what later ones read, beside the queries in it. Fails where a tile cannot be
+/// found ahead, or two stages do not fit; the loop computes what it did then.
 static LogicalResult stageLoop(scf::ForOp loop,
                                ArrayRef<vector::TransferReadOp> reads,
-                               WorkgroupThreads threads) {
-  return LoopStaging(loop, reads, threads).run();
+                               WorkgroupThreads threads, int64_t queryBytes) {
+  return LoopStaging(loop, reads, threads, queryBytes).run();
 }
 
 //===----------------------------------------------------------------------===//
@@ -455,8 +455,11 @@ public:
           others.push_back(read);
       }
     });
+    int64_t queryBytes = 0;
+    for (vector::TransferReadOp read : queries)
+      queryBytes += getTileBytes(ConvertedRows(read).getType());
     for (auto &[loop, reads] : ofLoops)
-      if (failed(stageLoop(cast<scf::ForOp>(loop), reads, threads)))
+      if (failed(stageLoop(cast<scf::ForOp>(loop), reads, threads, queryBytes)))
         llvm::append_range(others, reads);
     for (vector::TransferReadOp read : others)
       readTile(read, copy(read));
