@@ -105,6 +105,10 @@ def Attn_OnlineAttentionOp : Attn_OnlineOp<"online_attention", [
     contribute nothing to O even where the value is NaN or infinite (A13).
     Without, they contribute 0 times the value.
 
+    With `bounded`, the result need be right only where `attn.all_bounded` is true of
+    m' after the last keys, so that exponents may be computed in fewer operations.
+    Who sets it computes the tile once more, without it, where that is false.
+
     If `first` is true, O counts as 0, whatever it holds.
 
     `dropout(rate, seed, call, line)` is that of `attn.online_dropout`; without it,
@@ -134,13 +138,14 @@ def Attn_OnlineAttentionOp : Attn_OnlineOp<"online_attention", [
     DefaultValuedAttr<Attn_OnlineLayoutAttr,
                       "::mlir::attn::OnlineLayout::Lanes">:$layout,
     UnitAttr:$packed_values, UnitAttr:$keeps_packs, UnitAttr:$in_pages,
+    UnitAttr:$bounded,
     DefaultValuedAttr<I64Attr, "0">:$next_tile,
     OptionalAttr<F64Attr>:$dropout_rate);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let assemblyFormat = [{
     (`layout` `` $layout^)? (`packed_values` $packed_values^)?
     (`keeps_packs` $keeps_packs^)? (`in_pages` $in_pages^)?
-    (`next_tile` $next_tile^)?
+    (`bounded` $bounded^)? (`next_tile` $next_tile^)?
     `ins` `(` $query `,` $key `,` $value `:` type($query) `,` type($key) `,` type($value) `)`
     (`scales` `(` $key_scales^ `,` $value_scales `:` type($key_scales) `,` type($value_scales) `)`)?
     `outs` `(` $outs `:` type($outs) `)`
@@ -298,6 +303,21 @@ def Attn_AllFiniteOp : Attn_Op<"all_finite", [
   let results = (outs I1:$result);
   let assemblyFormat = "$source attr-dict `:` type($source)";
   let hasVerifier = 1;
+}
+
+def Attn_AllBoundedOp : Attn_Op<"all_bounded", [Pure]> {
+  let summary = "whether no maximum of scores is large";
+  let description = [{
+    True if every element of a tensor of maxima is -inf or at most 2^16 in
+    magnitude: if a tile of `bounded` `attn.online_attention` is right.
+  }];
+  let arguments = (ins 1DTensorOf<[AnyFloat]>:$maxima);
+  let results = (outs I1:$result);
+  let assemblyFormat = "$maxima attr-dict `:` type($maxima)";
+  let extraClassDeclaration = [{
+    /// The largest magnitude of a finite maximum.
+    static constexpr double kMost = 0x1p16;
+  }];
 }
 
 #endif // ATTN_DIALECT_ONLINE_ONLINEOPS_TD

@@ -5,7 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialect/Plan/Target.h"
 #include "lib/GPU/Passes.h"
+#include "lib/Plan/Plan.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -20,6 +22,7 @@ namespace mlir::attn {
 } // namespace mlir::attn
 
 using namespace mlir;
+using namespace mlir::attn;
 
 /// The most numbers that a loop of a kernel carries.
 static int64_t findMostCarried(gpu::GPUFuncOp kernel) {
@@ -31,14 +34,14 @@ static int64_t findMostCarried(gpu::GPUFuncOp kernel) {
   return most;
 }
 
-/// How many workgroups have room on a multiprocessor of sm_80, with as many
-/// registers as kernels with few carried numbers need.
-static int64_t countWorkgroups(int64_t threads, int64_t memoryBytes) {
+/// How many workgroups have room on a multiprocessor, with as many registers as
+/// kernels with few carried numbers need.
+static int64_t countWorkgroups(TargetAttr target, int64_t threads,
+                               int64_t memoryBytes) {
   constexpr int64_t kRegisters = 1 << 16, kOfThread = 168;
-  // Each workgroup takes 1 KB more than it asks for.
-  constexpr int64_t kBytes = 164 << 10, kMoreBytes = 1 << 10;
   return std::min(kRegisters / (threads * kOfThread),
-                  kBytes / (memoryBytes + kMoreBytes));
+                  target.getGpuSharedBytes() /
+                      (memoryBytes + kReservedOfWorkgroup));
 }
 
 namespace {
@@ -56,8 +59,8 @@ struct BoundRegisters : attn::impl::BoundRegistersBase<BoundRegisters> {
                         m_ConstantInt(&threads)) ||
           findMostCarried(kernel) > kFew)
         return;
-      int64_t count =
-          countWorkgroups(threads.getSExtValue(), bytes.getSExtValue());
+      int64_t count = countWorkgroups(getTarget(launch), threads.getSExtValue(),
+                                      bytes.getSExtValue());
       if (count > 1)
         kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
                         OpBuilder(kernel).getI32IntegerAttr(int32_t(count)));

@@ -237,7 +237,8 @@ def ConvertForallToGPU : Pass<"convert-forall-to-gpu"> {
     the GPU, `gpu.alloc`, freed where its block ends, or that around the branches
     which give it as a result. An assertion about what buffers
     hold is launched with what it reads: a loop of assertions with a workgroup for
-    each iteration, and the loops in it with their iterations shared by 128 threads.
+    each iteration, and the loops in it with their iterations shared by 128 threads;
+    one of which only memory tells how many iterations it has, with one workgroup.
     Other code that touches buffers on the host, but for loads from constants, is an
     error.
   }];
@@ -271,8 +272,8 @@ def CopyToWorkgroup : Pass<"attn-copy-to-workgroup"> {
     Where the rows depend on the iteration of a loop, an iteration starts the copies
     of a later one, if their places do not depend on what the loop carries: blocks
     of keys and values arrive while others are computed with. There are up to four
-    stages as long as the workgroups of a multiprocessor have room for them in its
-    `gpu_shared_bytes` of `#attn.target`, three of heads of up to 64 elements and two
+    stages as long as the workgroups of a multiprocessor have room for them, beside
+    the first factors, in its `gpu_shared_bytes` of `#attn.target`, three of heads of up to 64 elements and two
     of longer ones, or 48 KB have; else two if 96 KB have room for them. An iteration
     has one barrier. Other copies are waited for at once.
 
@@ -301,7 +302,8 @@ def BoundRegisters : Pass<"attn-bound-registers", "::mlir::ModuleOp"> {
   let description = [{
     Kernels whose loops carry few values need few registers, and several workgroups
     hide each other's waits: `nvvm.minctasm` of a kernel is how many have room for
-    their workgroup memory in that of sm_80, and for 168 registers of each thread.
+    their workgroup memory in the `gpu_shared_bytes` of `#attn.target`, and for 168
+    registers of each thread.
     Kernels that carry more may take all registers.
   }];
   let dependentDialects = ["::mlir::NVVM::NVVMDialect"];

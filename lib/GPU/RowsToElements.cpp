@@ -70,7 +70,7 @@ static Value emitTurned(IndexBuilder &b, RopeOp op, ArrayRef<Value> at) {
 
 static Value lower(IndexBuilder &b, RopeOp op) {
   int64_t rotary = 2 * op.getNumPairs();
-  return emitElements(b, op.getOutput(), [&](ArrayRef<Value> at) -> Value {
+  return emitEachElement(b, op.getOutput(), [&](ArrayRef<Value> at) -> Value {
     auto turn = [&] { return emitTurned(b, op, at); };
     if (rotary == op.getInputType().getDimSize(3))
       return turn();
@@ -92,19 +92,21 @@ public:
         stored(op.getCacheType().getElementType()) {}
 
   SmallVector<Value> emit() {
+    using Indices = ArrayRef<Value>;
     if (!op.isQuantized())
-      return {emitNew(op.getCache(), /*rank=*/4, [&](ArrayRef<Value> at) {
+      return {emitNew(op.getCache(), /*rank=*/4, [&](Indices at, Indices) {
         return b.convert(load(at), stored); // C5
       })};
     // C7
-    Value scales = emitNew(op.getScales(), /*rank=*/3, [&](ArrayRef<Value> at) {
-      return emitRowScale(b, emitLargest(at));
-    });
-    Value cache = emitNew(op.getCache(), /*rank=*/4, [&](ArrayRef<Value> at) {
-      RowPlace place = findPlace(at);
-      Value scale = b.load(scales, {place.entry, at[1], place.row});
-      return emitQuantized(b, b.convert(load(at), b.getF32Type()), scale);
-    });
+    Value scales =
+        emitNew(op.getScales(), /*rank=*/3, [&](Indices at, Indices) {
+          return emitRowScale(b, emitLargest(at));
+        });
+    Value cache =
+        emitNew(op.getCache(), /*rank=*/4, [&](Indices at, Indices place) {
+          Value scale = b.load(scales, place.take_front(3));
+          return emitQuantized(b, b.convert(load(at), b.getF32Type()), scale);
+        });
     return {cache, scales};
   }
 
@@ -123,10 +125,10 @@ private:
   }
 
   /// Stores what `element` emits for each element of the new rows, or for each
-  /// row, which has the first `rank` indices. Others are in no place of their
-  /// own, nothing is read or written there.
+  /// row, which has the first `rank` indices, and for its place. Others are in
+  /// no place of their own, nothing is read or written there.
   Value emitNew(Value init, int64_t rank,
-                function_ref<Value(ArrayRef<Value>)> element) {
+                function_ref<Value(ArrayRef<Value>, ArrayRef<Value>)> element) {
     auto place = [&](ArrayRef<Value> at) {
       SmallVector<Value> zeros(2, b.index(0));
       SmallVector<Value> found = b.choose(
@@ -140,11 +142,12 @@ private:
       llvm::append_range(indices, at.drop_front(3));
       return indices;
     };
-    return emitParallelElements(
+    return emitEachElement(
         b, ArrayRef(sizes).take_front(rank), init, place,
-        [&](ArrayRef<Value> at, Value slice) {
+        [&](ArrayRef<Value> at, ArrayRef<Value> place, Value slice) {
           return b.choose(
-              isNew(at), [&] { return insertElement(b, element(at), slice); },
+              isNew(at),
+              [&] { return insertElement(b, element(at, place), slice); },
               [&] { return slice; });
         });
   }

@@ -18,27 +18,27 @@ Value attn::insertElement(IndexBuilder &b, Value element, Value slice) {
   return b.store(element, slice, zeros);
 }
 
-Value attn::emitParallelElements(
+Value attn::emitEachElement(
     IndexBuilder &b, ArrayRef<OpFoldResult> sizes, Value init,
     function_ref<SmallVector<Value>(ArrayRef<Value>)> place,
-    function_ref<Value(ArrayRef<Value>, Value)> body) {
+    function_ref<Value(ArrayRef<Value>, ArrayRef<Value>, Value)> body) {
   OpBuilder::InsertionGuard guard(b);
   scf::ForallOp loop = b.enterForall(sizes, init);
-  SmallVector<Value> ivs(loop.getInductionVars());
-  SmallVector<OpFoldResult> at = getAsOpFoldResult(place(ivs)),
+  SmallVector<Value> ivs(loop.getInductionVars()), indices = place(ivs);
+  SmallVector<OpFoldResult> at = getAsOpFoldResult(indices),
                             ones = b.ones(at.size());
   Value all = loop.getRegionIterArgs().front();
-  Value slice = body(ivs, b.slice(all, at, ones));
+  Value slice = body(ivs, indices, b.slice(all, at, ones));
   b.insertInParallel(loop, slice, all, at, ones);
   return loop.getResult(0);
 }
 
-Value attn::emitElements(IndexBuilder &b, Value init,
-                         function_ref<Value(ArrayRef<Value>)> element) {
-  return emitParallelElements(
+Value attn::emitEachElement(IndexBuilder &b, Value init,
+                            function_ref<Value(ArrayRef<Value>)> element) {
+  return emitEachElement(
       b, b.sizes(init), init,
       [](ArrayRef<Value> ivs) { return SmallVector<Value>(ivs); },
-      [&](ArrayRef<Value> ivs, Value slice) {
+      [&](ArrayRef<Value> ivs, ArrayRef<Value>, Value slice) {
         return insertElement(b, element(ivs), slice);
       });
 }

@@ -81,6 +81,7 @@ public:
         op.getDropoutSeed(), op.getDropoutCall(), emitDropoutLine(),
         op.getScoreCaptures(), op.getMaskCaptures(), layout,
         /*packed_values=*/false, /*keeps_packs=*/false, /*in_pages=*/false,
+        /*bounded=*/false,
         /*next_tile=*/0, op.getDropoutRateAttr());
     if (PlanAttr plan = getPlan(op))
       online->setAttr(PlanAttr::kName, plan);

@@ -48,6 +48,10 @@ def TileKeys : Pass<"attn-tile-keys"> {
     op's `attn.plan`. A tile whose result is not finite is computed
     once more, exactly (A13).
 
+    In `layout<mma>`, that second round is a branch behind the loop. If the scale is a
+    constant that can be part of the exponent's factor, blocks of the first round are
+    `bounded`, and the second one follows large maxima, too.
+
     Keys and values that an `attn.cache_read` takes from a cache are slices of it
     in a block, which is no larger than what never leaves a page, or, of pages of
     few or an unknown number of positions, copied for the block. A block in pairs

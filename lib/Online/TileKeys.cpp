@@ -14,6 +14,10 @@
 //     if redo: state = initial, exact = true
 //   while redo
 //
+// On a GPU, whose kernels are to have nothing of the second round in the loop
+// that runs, it is written out in a branch behind the first. That one may be
+// `bounded`: not right either if a maximum is large.
+//
 // The second round is for a NaN or an infinity in a value that a mask or a
 // score of -inf hides, which the first round multiplies by 0 (A13). Lanes
 // without a query are looked at as well: a region that gives no finite score
@@ -27,6 +31,7 @@
 #include "dialect/Shared/KnownSizes.h"
 #include "dialect/Shared/Philox.h"
 #include "lib/Online/CachedRows.h"
+#include "lib/Online/FusedScale.h"
 #include "lib/Online/KeptValues.h"
 #include "lib/Online/Passes.h"
 #include "lib/Online/SharedRanges.h"
@@ -82,36 +87,6 @@ emitRows(OpBuilder &builder, OnlineAttentionOp op, int64_t block) {
   if (unit > 1)
     begin = b.bitAnd(begin, b.index(-unit));
   return {getAsOpFoldResult(begin), getAsOpFoldResult(b.sub(end, begin))};
-}
-
-/// One round over the keys.
-struct Round {
-  SmallVector<Value> state; ///< After it.
-  scf::ForOp keys;
-};
-
-/// Tiles one round over the keys.
-FailureOr<Round> emitRound(RewriterBase &rewriter, OnlineAttentionOp op,
-                           OpFoldResult low, OpFoldResult count,
-                           int64_t block) {
-  // The visible keys as an op of their own, then that in blocks.
-  FailureOr<TilingResult> visible =
-      op.getTiledImplementation(rewriter, {low}, {count});
-  if (failed(visible))
-    return failure();
-  auto tile = cast<TilingInterface>(visible->tiledOps.front());
-  scf::SCFTilingOptions options;
-  options.setTileSizes({rewriter.getIndexAttr(block)});
-  OpBuilder::InsertionGuard guard(rewriter);
-  rewriter.setInsertionPoint(tile);
-  FailureOr<scf::SCFTilingResult> tiled =
-      scf::tileUsingSCF(rewriter, tile, options);
-  if (failed(tiled))
-    return failure();
-  Round round = {tiled->replacements,
-                 cast<scf::ForOp>(tiled->loops.front().getOperation())};
-  rewriter.eraseOp(tile);
-  return round;
 }
 
 /// The initial state in the buffers of the current one.
@@ -305,53 +280,142 @@ void readFromCache(RewriterBase &rewriter, OnlineAttentionOp block,
 
 } // namespace
 
-/// Tiles the keys that the mask may keep into blocks.
-static LogicalResult tileKeys(RewriterBase &rewriter, OnlineAttentionOp op,
-                              int64_t block) {
-  Location loc = op.getLoc();
-  if (op.getFirst())
-    return rewriter.notifyMatchFailure(op, "a block already");
-  rewriter.setInsertionPoint(op);
-  std::optional<CachedOperands> cached = findCached(op, block);
-  auto [low, count] = emitRows(rewriter, op, block);
-  if (cached)
-    std::tie(low, count) =
-        emitStoredRange(rewriter, op, *cached, low, count, block);
-  std::optional<KeptValues> kept;
-  if (op.getKeepsPacks()) {
-    kept = KeptValues::emit(rewriter, op, low, count, block);
-    if (!kept)
-      op.emitRemark("values are packed in each block, because it is not known "
-                    "of which head they are");
-    rewriter.modifyOpInPlace(op, [&] { op.setKeepsPacks(false); });
-  }
-  emitLaterKeys(rewriter, op, low, count);
-  Value yes =
-      arith::ConstantOp::create(rewriter, loc, rewriter.getBoolAttr(true));
-  SmallVector<Value> initial(op.getOuts());
-  SmallVector<Value> carried(initial);
-  bool hasFirst = beginsAtZero(op);
-  if (hasFirst)
-    carried[0] = emitZerosUnlessAny(rewriter, op, count);
-  carried.push_back(op.getExact());
-  SmallVector<Type> types = llvm::to_vector(ValueRange(carried).getTypes());
-  auto loop = scf::WhileOp::create(rewriter, loc, types, carried);
-  SmallVector<Location> locations(types.size(), loc);
+namespace {
 
-  Block *before = rewriter.createBlock(&loop.getBefore(), {}, types, locations);
-  auto round = cast<OnlineAttentionOp>(rewriter.clone(*op));
-  round.getOutsMutable().assign(before->getArguments().take_front(3));
-  Value exact = before->getArgument(3);
-  round.getExactMutable().assign(exact);
-  rewriter.setInsertionPoint(round);
-  FailureOr<Round> tiled = emitRound(rewriter, round, low, count, block);
-  if (failed(tiled)) {
-    rewriter.eraseOp(loop);
-    return failure();
+/// One round over the keys.
+struct Round {
+  SmallVector<Value> state; ///< After it.
+  scf::ForOp keys;
+};
+
+/// Replaces an op by rounds over the blocks of the keys that the mask may keep.
+class RoundsEmitter {
+public:
+  RoundsEmitter(RewriterBase &rewriter, OnlineAttentionOp op, int64_t block)
+      : rewriter(rewriter), loc(op.getLoc()), op(op), block(block) {
+    rewriter.setInsertionPoint(op);
+    cached = findCached(op, this->block);
+    std::tie(low, count) = emitRows(rewriter, op, this->block);
+    if (cached)
+      std::tie(low, count) =
+          emitStoredRange(rewriter, op, *cached, low, count, this->block);
+    if (op.getKeepsPacks()) {
+      kept = KeptValues::emit(rewriter, op, low, count, this->block);
+      if (!kept)
+        op.emitRemark("values are packed in each block, because it is not "
+                      "known of which head they are");
+      rewriter.modifyOpInPlace(op, [&] { op.setKeepsPacks(false); });
+    }
+    emitLaterKeys(rewriter, op, low, count);
   }
-  rewriter.eraseOp(round);
-  spreadPrefetches(rewriter, loop, tiled->keys, count, block);
-  tiled->keys.walk([&](OnlineAttentionOp tile) {
+
+  LogicalResult emit() {
+    bool isWrittenOut = op.getLayout() == OnlineLayout::Mma &&
+                        matchPattern(op.getExact(), m_Zero());
+    return isWrittenOut ? emitBranch() : emitLoop();
+  }
+
+private:
+  /// The second round in a branch behind the first.
+  LogicalResult emitBranch() {
+    SmallVector<Value> initial(op.getOuts());
+    bool isBounded = findFusedScale(op).has_value();
+    FailureOr<Round> first = emitRound(initial, op.getExact(), isBounded);
+    if (failed(first))
+      return failure();
+    IndexBuilder b(loc, rewriter);
+    Value isRight = AllFiniteOp::create(b, first->state[0]);
+    if (isBounded)
+      isRight = b.bitAnd(isRight, AllBoundedOp::create(b, first->state[1]));
+    auto branch = scf::IfOp::create(b, op.getResultTypes(), isRight,
+                                    /*withElseRegion=*/true);
+    b.setInsertionPointToStart(branch.thenBlock());
+    scf::YieldOp::create(b, first->state);
+    b.setInsertionPointToStart(branch.elseBlock());
+    Value exact = b.boolean(true);
+    rewriter.setInsertionPointAfterValue(exact);
+    FailureOr<Round> second = emitRound(initial, exact);
+    if (failed(second))
+      return failure();
+    scf::YieldOp::create(rewriter, loc, second->state);
+    rewriter.replaceOp(op, branch);
+    return success();
+  }
+
+  /// Both rounds as one, in a loop.
+  LogicalResult emitLoop() {
+    Value yes =
+        arith::ConstantOp::create(rewriter, loc, rewriter.getBoolAttr(true));
+    SmallVector<Value> initial(op.getOuts());
+    SmallVector<Value> carried(initial);
+    hasFirst = beginsAtZero(op);
+    if (hasFirst)
+      carried[0] = emitZerosUnlessAny(rewriter, op, count);
+    carried.push_back(op.getExact());
+    SmallVector<Type> types = llvm::to_vector(ValueRange(carried).getTypes());
+    auto loop = scf::WhileOp::create(rewriter, loc, types, carried);
+    SmallVector<Location> locations(types.size(), loc);
+
+    Block *before =
+        rewriter.createBlock(&loop.getBefore(), {}, types, locations);
+    Value exact = before->getArgument(3);
+    FailureOr<Round> round =
+        emitRound(before->getArguments().take_front(3), exact);
+    if (failed(round)) {
+      rewriter.eraseOp(loop);
+      return failure();
+    }
+    spreadPrefetches(rewriter, loop, round->keys, count, block);
+    IndexBuilder b(loc, rewriter);
+    b.setInsertionPointToEnd(before);
+    Value isFinite = AllFiniteOp::create(b, round->state[0]);
+    Value done = b.bitOr(exact, isFinite);
+    Value redo = arith::XOrIOp::create(b, done, yes);
+    SmallVector<Value> forwarded(round->state);
+    forwarded.push_back(exact);
+    scf::ConditionOp::create(b, redo, forwarded);
+
+    Block *after = b.createBlock(&loop.getAfter(), {}, types, locations);
+    SmallVector<Value> reset =
+        emitReset(b, initial, after->getArguments().take_front(3));
+    reset.push_back(yes);
+    scf::YieldOp::create(b, reset);
+    rewriter.replaceOp(op, loop.getResults().take_front(3));
+    return success();
+  }
+
+  /// Emits one round from a state on, and continues behind it.
+  FailureOr<Round> emitRound(ValueRange state, Value exact,
+                             bool isBounded = false) {
+    auto round = cast<OnlineAttentionOp>(rewriter.clone(*op));
+    round.getOutsMutable().assign(state);
+    round.getExactMutable().assign(exact);
+    round.setBounded(isBounded);
+    OpBuilder::InsertionGuard guard(rewriter);
+    rewriter.setInsertionPoint(round);
+    // The visible keys as an op of their own, then that in blocks.
+    FailureOr<TilingResult> visible =
+        round.getTiledImplementation(rewriter, {low}, {count});
+    if (failed(visible))
+      return failure();
+    auto tile = cast<TilingInterface>(visible->tiledOps.front());
+    scf::SCFTilingOptions options;
+    options.setTileSizes({rewriter.getIndexAttr(block)});
+    rewriter.setInsertionPoint(tile);
+    FailureOr<scf::SCFTilingResult> tiled =
+        scf::tileUsingSCF(rewriter, tile, options);
+    if (failed(tiled))
+      return failure();
+    rewriter.eraseOp(tile);
+    rewriter.eraseOp(round);
+    Round result = {tiled->replacements,
+                    cast<scf::ForOp>(tiled->loops.front().getOperation())};
+    result.keys.walk([&](OnlineAttentionOp one) { finish(one, result.keys); });
+    return result;
+  }
+
+  /// Gives the op of one block what is its own.
+  void finish(OnlineAttentionOp tile, scf::ForOp keys) {
     rewriter.modifyOpInPlace(tile, [&] { tile.setNextTile(0); });
     if (cached)
       readFromCache(rewriter, tile, *cached, block);
@@ -360,29 +424,31 @@ static LogicalResult tileKeys(RewriterBase &rewriter, OnlineAttentionOp op,
     if (!hasFirst)
       return;
     rewriter.setInsertionPoint(tile);
-    Value isFirst = arith::CmpIOp::create(
-        rewriter, loc, arith::CmpIPredicate::eq, tiled->keys.getInductionVar(),
-        tiled->keys.getLowerBound());
+    Value isFirst =
+        arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::eq,
+                              keys.getInductionVar(), keys.getLowerBound());
     rewriter.modifyOpInPlace(tile,
                              [&] { tile.getFirstMutable().assign(isFirst); });
-  });
-  rewriter.setInsertionPointToEnd(before);
-  Value isFinite =
-      AllFiniteOp::create(rewriter, loc, rewriter.getI1Type(), tiled->state[0]);
-  Value done = arith::OrIOp::create(rewriter, loc, exact, isFinite);
-  Value redo = arith::XOrIOp::create(rewriter, loc, done, yes);
-  SmallVector<Value> forwarded(tiled->state);
-  forwarded.push_back(exact);
-  scf::ConditionOp::create(rewriter, loc, redo, forwarded);
+  }
 
-  Block *after = rewriter.createBlock(&loop.getAfter(), {}, types, locations);
-  IndexBuilder b(loc, rewriter);
-  SmallVector<Value> reset =
-      emitReset(b, initial, after->getArguments().take_front(3));
-  reset.push_back(yes);
-  scf::YieldOp::create(rewriter, loc, reset);
-  rewriter.replaceOp(op, loop.getResults().take_front(3));
-  return success();
+  RewriterBase &rewriter;
+  Location loc;
+  OnlineAttentionOp op;
+  int64_t block;
+  std::optional<CachedOperands> cached;
+  OpFoldResult low, count; ///< Of the keys.
+  std::optional<KeptValues> kept;
+  bool hasFirst = false; ///< Blocks tell whether they are the `first`.
+};
+
+} // namespace
+
+/// Tiles the keys that the mask may keep into blocks.
+static LogicalResult tileKeys(RewriterBase &rewriter, OnlineAttentionOp op,
+                              int64_t block) {
+  if (op.getFirst())
+    return rewriter.notifyMatchFailure(op, "a block already");
+  return RoundsEmitter(rewriter, op, block).emit();
 }
 
 namespace {

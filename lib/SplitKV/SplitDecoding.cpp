@@ -173,7 +173,7 @@ private:
   /// The elements of `init`, each of which `element` emits of its indices.
   Value emitElements(Value init,
                      Value (DecodingSplitter::*element)(ArrayRef<Value>)) {
-    return attn::emitElements(
+    return emitEachElement(
         b, init, [&](ArrayRef<Value> ivs) { return (this->*element)(ivs); });
   }
 

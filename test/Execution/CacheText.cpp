@@ -27,13 +27,14 @@ string test::tensorType(const string &dims, ElementType type) {
 }
 
 string CacheText::type() const {
-  return tensorType("?x" + std::to_string(heads) + "x" + rows + "x" +
-                        std::to_string(size),
+  return tensorType((isPaged() ? "?" : batch) + "x" + std::to_string(heads) +
+                        "x" + rows + "x" + std::to_string(size),
                     stored);
 }
 
 string CacheText::scalesType() const {
-  return tensorType("?x" + std::to_string(heads) + "x" + rows,
+  return tensorType((isPaged() ? "?" : batch) + "x" + std::to_string(heads) +
+                        "x" + rows,
                     ElementType::f32);
 }
 
@@ -63,7 +64,7 @@ string CacheText::kindClause() const {
   case CacheKind::ring:
     return " ring";
   case CacheKind::paged:
-    return " table(" + table + " : tensor<?x?xi32>)";
+    return " table(" + table + " : tensor<" + batch + "x?xi32>)";
   }
   return "";
 }

@@ -38,6 +38,7 @@ struct CacheText {
   CacheKind kind = CacheKind::contiguous;
   ElementType stored = ElementType::f32;
   Index heads = 1, size = 1;
+  std::string batch = "?";      ///< Number of sequences.
   std::string rows = "?";       ///< The capacity, or the rows of a page.
   std::string table = "%table"; ///< Of pages.
 

@@ -25,6 +25,8 @@
 
 #include "gtest/gtest.h"
 
+#include <algorithm>
+
 using namespace attn;
 using namespace attn::test;
 
@@ -96,18 +98,20 @@ std::vector<double> computeAttention(const std::vector<f16> &query,
                                      std::int64_t headSize) {
   std::vector<double> output(query.size());
   for (std::int64_t q = 0; q < numHeads * numQueries; ++q) {
-    double sum = 0;
+    std::vector<double> scores(numKeys);
     std::int64_t firstKey = q / numQueries * numKeys;
-    for (std::int64_t j = firstKey; j < firstKey + numKeys; ++j) {
-      double score = 0;
+    for (std::int64_t j = 0; j < numKeys; ++j)
       for (std::int64_t d = 0; d < headSize; ++d)
-        score += double(float(query[q * headSize + d])) *
-                 double(float(key[j * headSize + d]));
-      double weight = std::exp(score / std::sqrt(double(headSize)));
+        scores[j] += double(float(query[q * headSize + d])) *
+                     double(float(key[(firstKey + j) * headSize + d]));
+    double maximum = *std::max_element(scores.begin(), scores.end()), sum = 0;
+    for (std::int64_t j = 0; j < numKeys; ++j) {
+      double weight =
+          std::exp((scores[j] - maximum) / std::sqrt(double(headSize)));
       sum += weight;
       for (std::int64_t d = 0; d < headSize; ++d)
         output[q * headSize + d] +=
-            weight * double(float(value[j * headSize + d]));
+            weight * double(float(value[(firstKey + j) * headSize + d]));
     }
     for (std::int64_t d = 0; d < headSize; ++d)
       output[q * headSize + d] /= sum;
@@ -115,14 +119,25 @@ std::vector<double> computeAttention(const std::vector<f16> &query,
   return output;
 }
 
+/// Inputs of a call.
+struct Factors {
+  std::vector<f16> query, key;
+};
+using MakeFactors = Factors(std::int64_t headSize, std::uint64_t seed);
+
+Factors makeFactors(std::int64_t headSize, std::uint64_t seed) {
+  return {makeNumbers<f16>(numHeads * numQueries * headSize, seed),
+          makeNumbers<f16>(numHeads * numKeys * headSize, seed + 100)};
+}
+
 /// Runs attention with numbers, and a schedule, that the seed decides. Key and
 /// value begin `shift` elements after an aligned address.
 RunKernel runWith(const LoweredAttention &attention, std::int64_t headSize,
-                  std::int64_t shift = 0) {
-  return [&attention, headSize, shift](const jit::EmulatedKernel &kernel,
-                                       std::uint64_t seed) -> std::string {
-    auto query = makeNumbers<f16>(numHeads * numQueries * headSize, seed);
-    auto key = makeNumbers<f16>(numHeads * numKeys * headSize, seed + 100);
+                  std::int64_t shift = 0, MakeFactors make = makeFactors) {
+  return [&attention, headSize, shift,
+          make](const jit::EmulatedKernel &kernel,
+                std::uint64_t seed) -> std::string {
+    auto [query, key] = make(headSize, seed);
     auto value = makeNumbers<f16>(numHeads * numKeys * headSize, seed + 200);
     std::vector<f16> output(query.size());
     std::vector<double> expected =
@@ -166,6 +181,25 @@ TEST(EmulatedAttention, LongHeads) {
 TEST(EmulatedAttention, RowsThatAreNotAligned) {
   LoweredAttention attention = lower(16);
   expectRight(attention.kernels, "attend_kernel", runWith(attention, 16, 3));
+}
+
+/// Scores of up to 2^33 in magnitude, of which those of a row are equal. As
+/// exponents they are rounded by hundreds: far enough for weights that are all
+/// 0, so that nothing is infinite, and the result is wrong.
+Factors makeLargeFactors(std::int64_t headSize, std::uint64_t seed) {
+  Factors factors;
+  for (f16 number : makeNumbers<f16>(numHeads * numQueries, seed)) {
+    float bounded = std::clamp(float(number), -2.0f, 2.0f);
+    factors.query.insert(factors.query.end(), headSize, f16(30000 * bounded));
+  }
+  factors.key.assign(numHeads * numKeys * headSize, f16(60000.0f));
+  return factors;
+}
+
+TEST(EmulatedAttention, LargeScores) {
+  LoweredAttention attention = lower(64);
+  expectRight(attention.kernels, "attend_kernel",
+              runWith(attention, 64, 0, makeLargeFactors));
 }
 
 TEST(EmulatedAttention, CatchesMissingWait) {

@@ -134,6 +134,7 @@ struct CachedAttentionText {
   Index rows; ///< Of a page, or a ring.
   Index headSize = 32;
   CacheKind kind;
+  string batch = "?"; ///< Number of sequences.
 
   bool isPaged() const { return kind == CacheKind::paged; }
   bool isRing() const { return kind == CacheKind::ring; }
@@ -145,6 +146,7 @@ struct CachedAttentionText {
             .stored = stored,
             .heads = heads,
             .size = headSize,
+            .batch = batch,
             .rows = isPaged() || isRing() ? std::to_string(rows) : "?"};
   }
 
@@ -161,29 +163,32 @@ struct CachedAttentionText {
 
   /// Of a ring, to the tokens that it holds, by their distance.
   string write() const {
-    string size = std::to_string(headSize), lengths = "tensor<?xi32>",
-           query = tensorType(
-               "?x" + std::to_string(heads * group) + "x1x" + size, type),
-           key = tensorType("?x" + std::to_string(heads) + "x?x" + size, type),
+    string size = std::to_string(headSize),
+           lengths = "tensor<" + batch + "xi32>",
+           query = tensorType(batch + "x" + std::to_string(heads * group) +
+                                  "x1x" + size,
+                              type),
+           key = tensorType(batch + "x" + std::to_string(heads) + "x?x" + size,
+                            type),
            clauses = "lengths(%lengths : " + lengths + ")";
     CacheText keys = cache("%keys"), values = cache("%values");
     return "func.func @f(%q: " + query + ", " + keys.parameters() + ", " +
            values.parameters() + ", %lengths: " + lengths +
-           (isPaged()  ? ", %table: tensor<?x?xi32>"
-            : isRing() ? ", %offsets: tensor<?xi32>"
+           (isPaged()  ? ", %table: tensor<" + batch + "x?xi32>"
+            : isRing() ? ", %offsets: " + lengths
                        : "") +
            ", %n: index) -> " + query +
            " {\n%c0 = arith.constant 0 : index\n"
            "%batch = tensor.dim %q, %c0 : " +
-           query + "\n%init = tensor.empty(%batch) : " + query + "\n" +
-           keys.read("%key", clauses, key) +
+           query + "\n%init = tensor.empty(" + (batch == "?" ? "%batch" : "") +
+           ") : " + query + "\n" + keys.read("%key", clauses, key) +
            values.read("%value", clauses, key) +
            "%o = attn.attention ins(%q, %key, %value : " + query + ", " + key +
            ", " + key + ") outs(%init : " + query + ") " +
-           (isRing() ? "offset(%offsets : tensor<?xi32>) mask causal, "
-                       "sliding_window(" +
+           (isRing() ? "offset(%offsets : " + lengths +
+                           ") mask causal, sliding_window(" +
                            std::to_string(rows - 1) + ", 0)"
-                     : string("mask key_padding(%lengths : tensor<?xi32>)")) +
+                     : "mask key_padding(%lengths : " + lengths + ")") +
            "\nreturn %o : " + query + "\n}\n";
   }
 };
@@ -212,17 +217,17 @@ void setRow(TestTensor &cache, const Shape &at, bool isStored, Random &random) {
 
 namespace {
 
-void testCaches(CacheKind kind, CachedTypes types, Random &random) {
+void testCaches(CacheKind kind, CachedTypes types,
+                const std::vector<Index> &lengths, Random &random) {
   CachedAttentionText text{.type = types.type,
                            .stored = types.stored,
                            .heads = random.between(1, 2),
                            .group = random.pick<Index>({1, 4}),
                            .rows = random.pick<Index>({8, 16, 32, 128, 24}),
                            .headSize = random.pick<Index>({32, 40, 5}),
-                           .kind = kind};
+                           .kind = kind,
+                           .batch = lengths.size() == 1 ? "1" : "?"};
   Index heads = text.heads, pageSize = text.rows, headSize = text.headSize;
-  std::vector<Index> lengths = {0, random.between(1, 40),
-                                random.between(300, 700)};
   Index batch = Index(lengths.size()), n = lengths.back() + 3,
         ofSequence = (n + pageSize - 1) / pageSize,
         entries = text.isPaged() ? batch * ofSequence : batch,
@@ -307,8 +312,21 @@ TEST(EmulatedDecoding, caches) {
   std::uint64_t seed = 1;
   for (CacheKind kind : {CacheKind::contiguous, CacheKind::paged})
     for (CachedTypes types : selectCachedTypes())
-      forSeeds(seed++, 1,
-               [&](Random &random) { testCaches(kind, types, random); });
+      forSeeds(seed++, 1, [&](Random &random) {
+        testCaches(kind, types,
+                   {0, random.between(1, 40), random.between(300, 700)},
+                   random);
+      });
+}
+
+/// One sequence, as types say: its loops over the batch are none.
+TEST(EmulatedDecoding, cachesOfOneSequence) {
+  std::uint64_t seed = 1;
+  for (CacheKind kind : {CacheKind::contiguous, CacheKind::paged})
+    forSeeds(seed++, 1, [&](Random &random) {
+      testCaches(kind, {ElementType::f32, ElementType::f32},
+                 {random.between(0, 600)}, random);
+    });
 }
 
 /// Token j is in row j mod C, if there are not C later ones. A length of C ends

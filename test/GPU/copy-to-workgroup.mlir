@@ -90,6 +90,38 @@ func.func @staged(%y: !rows, %out: memref<32x256xf32>, %n: index) {
 
 // -----
 
+!rows = memref<?x256xf16>
+!block = memref<?x256xf16, strided<[256, 1], offset: ?>>
+
+// Beside queries in workgroup memory, two.
+// LARGE-LABEL: func.func @beside_queries
+// LARGE-DAG: memref.alloca() : memref<1x32x264xf16,
+// LARGE-DAG: memref.alloca() : memref<2x64x264xf16,
+func.func @beside_queries(%x: memref<32x256xf16>, %y: !rows, %out: memref<32x64xf32>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %h0 = arith.constant 0.0 : f16
+  %zero = arith.constant dense<0.0> : vector<32x64xf32>
+  gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
+             threads(%tx, %ty, %tz) in (%sx = %c64, %sy = %c1, %sz = %c1) {
+    %a = vector.transfer_read %x[%c0, %c0], %h0 {in_bounds = [true, true]} : memref<32x256xf16>, vector<32x256xf16>
+    %s = scf.for %i = %c0 to %n step %c64 iter_args(%r = %zero) -> (vector<32x64xf32>) {
+      %count = affine.min affine_map<(d0)[s0] -> (s0 - d0, 64)>(%i)[%n]
+      %block = memref.subview %y[%i, 0] [%count, 256] [1, 1] : !rows to !block
+      %b = vector.transfer_read %block[%c0, %c0], %h0 {in_bounds = [false, true]} : !block, vector<64x256xf16>
+      %t = vector.contract {indexing_maps = [affine_map<(q, d, j) -> (q, j)>, affine_map<(q, d, j) -> (d, j)>, affine_map<(q, d, j) -> (q, d)>], iterator_types = ["parallel", "parallel", "reduction"]}
+          %a, %b, %r : vector<32x256xf16>, vector<64x256xf16> into vector<32x64xf32>
+      scf.yield %t : vector<32x64xf32>
+    }
+    vector.transfer_write %s, %out[%c0, %c0] {in_bounds = [true, true]} : vector<32x64xf32>, memref<32x64xf32>
+    gpu.terminator
+  }
+  return
+}
+
+// -----
+
 !rows = memref<?x16xbf16>
 !block = memref<16x16xbf16, strided<[16, 1], offset: ?>>
 

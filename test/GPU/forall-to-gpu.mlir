@@ -394,6 +394,31 @@ func.func @uses(%n: index, %x: memref<?xindex>) {
 
 // -----
 
+// What only memory tells the host is no number of workgroups: one has all iterations.
+// CHECK-LABEL: func.func @ends_in_memory
+// CHECK-SAME: %[[N:[^:]*]]: index, %[[X:[^:]*]]: memref<?xindex>
+// CHECK-NOT: memref.load
+// CHECK: gpu.launch blocks({{.*}}) in (%{{.*}} = %[[ONE:c1[^0-9].]], %{{.*}} = %[[ONE]], %{{.*}} = %[[ONE]]) threads(%[[TX:[^,]*]], {{.*}}) in (%{{.*}} = %c128
+// CHECK: %[[END:.*]] = memref.load %[[X]]
+// CHECK: %[[FIRST:.*]] = arith.addi %[[N]], %[[TX]]
+// CHECK: scf.for %{{.*}} = %[[FIRST]] to %[[END]] step %c128
+// CHECK: cf.assert %{{.*}}, "each"
+// CHECK: gpu.terminator
+// CHECK-NOT: memref.load
+// CHECK: return
+func.func @ends_in_memory(%n: index, %x: memref<?xindex>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %end = memref.load %x[%c0] : memref<?xindex>
+  scf.for %i = %n to %end step %c1 {
+    %below = arith.cmpi sle, %i, %n : index
+    cf.assert %below, "each"
+  }
+  return
+}
+
+// -----
+
 // Of several outputs, with the element's place, and of no dimension.
 // CHECK-LABEL: func.func @outputs
 // CHECK-SAME: %[[X:[^:]*]]: memref<?xf32>, %[[Y:[^:]*]]: memref<?xindex>, %[[Z:[^:]*]]: memref<f32>

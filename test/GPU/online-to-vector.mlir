@@ -35,9 +35,75 @@
 // CHECK: %[[ZEROS:.*]] = math.fma %[[LAST]], %[[ZERO]], %{{.*}} : vector<16x16xf32>
 // CHECK: %[[FINITE:.*]] = arith.cmpf oeq, %[[ZEROS]], %[[ZERO]] : vector<16x16xf32>
 // CHECK: vector.multi_reduction <and>, %[[FINITE]], %true [0, 1] : vector<16x16xi1> to i1
+// Whether maxima are bounded, or -inf.
+// CHECK-DAG: arith.cmpf ole, %[[MAX:[^,]*]], %{{.*}} : vector<16xf32>
+// CHECK-DAG: arith.cmpf oge, %[[MAX]], %{{.*}} : vector<16xf32>
+// CHECK-DAG: arith.cmpf oeq, %[[MAX]], %{{.*}} : vector<16xf32>
+// CHECK: vector.multi_reduction <and>, %{{.*}}, %true [0, 1] : vector<16x16xi1> to i1
 // As many rows as there are.
 // CHECK: vector.transfer_write %{{.*}} {in_bounds = [false, true]} : vector<16x64xf32>, tensor<?x64xf32>
 func.func @block(%q: !rows, %k: !rows, %v: !rows, %out: tensor<?x64xf32>,
+                 %n: index, %m: index) -> tensor<?x64xf32> {
+  %exact = arith.constant false
+  %c0 = arith.constant 0 : index
+  %f0 = arith.constant 0.0 : f32
+  %h0 = arith.constant 0.0 : f16
+  %low = arith.constant 0xFF800000 : f32
+  %scale = arith.constant 0.125 : f32
+  %r = scf.forall (%i) in (%m) shared_outs(%o = %out) -> (tensor<?x64xf32>) {
+    %rows = affine.min affine_map<()[s0] -> (s0, 16)>()[%n]
+    %keys = affine.min affine_map<()[s0] -> (s0, 32)>()[%m]
+    %missing = affine.apply affine_map<()[s0] -> (16 - s0)>()[%rows]
+    %qs = tensor.extract_slice %q[0, 0] [%rows, 64] [1, 1] : !rows to !rows
+    %ks = tensor.extract_slice %k[0, 0] [%keys, 64] [1, 1] : !rows to !rows
+    %vs = tensor.extract_slice %v[0, 0] [%keys, 64] [1, 1] : !rows to !rows
+    %os = tensor.extract_slice %o[0, 0] [%rows, 64] [1, 1] : tensor<?x64xf32> to tensor<?x64xf32>
+    %qp = tensor.pad %qs low[0, 0] high[%missing, 0] {
+    ^bb0(%a: index, %b: index):
+      tensor.yield %h0 : f16
+    } : !rows to tensor<16x64xf16>
+    %e0 = tensor.empty() : tensor<16x64xf32>
+    %e1 = tensor.empty() : tensor<16xf32>
+    %s0 = linalg.fill ins(%f0 : f32) outs(%e0 : tensor<16x64xf32>) -> tensor<16x64xf32>
+    %s1 = linalg.fill ins(%low : f32) outs(%e1 : tensor<16xf32>) -> tensor<16xf32>
+    %s2 = linalg.fill ins(%f0 : f32) outs(%e1 : tensor<16xf32>) -> tensor<16xf32>
+    %t:3 = attn.online_attention layout<mma> bounded
+        ins(%qp, %ks, %vs : tensor<16x64xf16>, !rows, !rows)
+        outs(%s0, %s1, %s2 : tensor<16x64xf32>, tensor<16xf32>, tensor<16xf32>)
+        at(%c0, %c0, %c0, %c0) queries(%rows) exact(%exact) scale(%scale : f32)
+        mask {
+    ^bb0(%b: index, %h: index, %p: index, %j: index):
+      %keep = arith.cmpi sle, %j, %p : index
+      attn.yield %keep : i1
+    } -> tensor<16x64xf32>, tensor<16xf32>, tensor<16xf32>
+    %finite = attn.all_finite %t#0 : tensor<16x64xf32>
+    %bounded = attn.all_bounded %t#1 : tensor<16xf32>
+    %right = arith.andi %finite, %bounded : i1
+    cf.assert %right, "right"
+    %part = tensor.extract_slice %t#0[0, 0] [%rows, 64] [1, 1] : tensor<16x64xf32> to tensor<?x64xf32>
+    %ins = tensor.insert_slice %part into %os[0, 0] [%rows, 64] [1, 1] : tensor<?x64xf32> into tensor<?x64xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %ins into %o[0, 0] [%rows, 64] [1, 1] : tensor<?x64xf32> into tensor<?x64xf32>
+    }
+  }
+  return %r : tensor<?x64xf32>
+}
+
+// What nobody asks of maxima is right of all: what scores are relative to is
+// subtracted first, and multiplied by the scale then.
+// CHECK-LABEL: func.func @unbounded
+// CHECK: %[[S:.*]] = vector.contract {{.*}} into vector<16x32xf32>
+// CHECK: vector.multi_reduction <maximumf>
+// CHECK: %[[D:.*]] = arith.subf %{{.*}}, %{{.*}} : vector<16x32xf32>
+// CHECK: %[[E:.*]] = math.fma %[[D]], %{{.*}}, %{{.*}} : vector<16x32xf32>
+// CHECK: math.exp2 %[[E]]
+// CHECK: } else {
+// CHECK: %[[S:.*]] = vector.contract {{.*}} into vector<16x32xf32>
+// CHECK: vector.multi_reduction <maximumf>
+// CHECK: %[[D:.*]] = arith.subf %{{.*}}, %{{.*}} : vector<16x32xf32>
+// CHECK: %[[E:.*]] = math.fma %[[D]], %{{.*}}, %{{.*}} : vector<16x32xf32>
+// CHECK: math.exp2 %[[E]]
+func.func @unbounded(%q: !rows, %k: !rows, %v: !rows, %out: tensor<?x64xf32>,
                  %n: index, %m: index) -> tensor<?x64xf32> {
   %exact = arith.constant false
   %c0 = arith.constant 0 : index
@@ -71,8 +137,6 @@ func.func @block(%q: !rows, %k: !rows, %v: !rows, %out: tensor<?x64xf32>,
       %keep = arith.cmpi sle, %j, %p : index
       attn.yield %keep : i1
     } -> tensor<16x64xf32>, tensor<16xf32>, tensor<16xf32>
-    %finite = attn.all_finite %t#0 : tensor<16x64xf32>
-    cf.assert %finite, "finite"
     %part = tensor.extract_slice %t#0[0, 0] [%rows, 64] [1, 1] : tensor<16x64xf32> to tensor<?x64xf32>
     %ins = tensor.insert_slice %part into %os[0, 0] [%rows, 64] [1, 1] : tensor<?x64xf32> into tensor<?x64xf32>
     scf.forall.in_parallel {
@@ -397,4 +461,45 @@ func.func @heads(%q: tensor<16x40xf16>, %k: tensor<?x40xf16>, %v: tensor<?x5xf16
     }
   }
   return %r : tensor<16x5xf16>
+}
+
+// A loop that does something else with the sums of rows carries them as they are.
+// CHECK-LABEL: func.func @sums
+// CHECK: scf.for {{.*}} -> (vector<16x16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>)
+// CHECK: vector.multi_reduction <add>, %{{.*}}, %{{.*}} [1] : vector<16x32xf32> to vector<16xf32>
+func.func @sums(%q: tensor<16x16xf16>, %k: tensor<?x16xf16>, %out: tensor<16xf32>,
+                %n: index, %m: index) -> tensor<16xf32> {
+  %exact = arith.constant false
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %rows = arith.constant 16 : index
+  %f0 = arith.constant 0.0 : f32
+  %h0 = arith.constant 0.0 : f16
+  %r = scf.forall (%i) in (%m) shared_outs(%o = %out) -> (tensor<16xf32>) {
+    %qp = tensor.pad %q low[0, 0] high[0, 0] {
+    ^bb0(%a: index, %b: index):
+      tensor.yield %h0 : f16
+    } : tensor<16x16xf16> to tensor<16x16xf16>
+    %e0 = tensor.empty() : tensor<16x16xf32>
+    %e1 = tensor.empty() : tensor<16xf32>
+    %s0 = linalg.fill ins(%f0 : f32) outs(%e0 : tensor<16x16xf32>) -> tensor<16x16xf32>
+    %s1 = linalg.fill ins(%f0 : f32) outs(%e1 : tensor<16xf32>) -> tensor<16xf32>
+    %t:4 = scf.for %j = %c0 to %n step %c32
+        iter_args(%a0 = %s0, %a1 = %s1, %a2 = %s1, %a3 = %s1)
+        -> (tensor<16x16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16xf32>) {
+      %ks = tensor.extract_slice %k[%j, 0] [32, 16] [1, 1] : tensor<?x16xf16> to tensor<32x16xf16>
+      %u:3 = attn.online_attention layout<mma>
+          ins(%qp, %ks, %ks : tensor<16x16xf16>, tensor<32x16xf16>, tensor<32x16xf16>)
+          outs(%a0, %a1, %a2 : tensor<16x16xf32>, tensor<16xf32>, tensor<16xf32>)
+          at(%c0, %c0, %c0, %j) queries(%rows) exact(%exact)
+          -> tensor<16x16xf32>, tensor<16xf32>, tensor<16xf32>
+      scf.yield %u#0, %u#1, %u#2, %a2
+          : tensor<16x16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16xf32>
+    }
+    %ins = tensor.insert_slice %t#3 into %o[0] [16] [1] : tensor<16xf32> into tensor<16xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %ins into %o[0] [16] [1] : tensor<16xf32> into tensor<16xf32>
+    }
+  }
+  return %r : tensor<16xf32>
 }

@@ -154,3 +154,74 @@ func.func @pairs(%q: tensor<8x32x2xbf16>, %k: tensor<1000x16xbf16>,
       -> !q, !l, !l
   return %r#0, %r#1, %r#2 : !q, !l, !l
 }
+
+// For matrix units, the exact round is a branch behind the loop. Where the scale can
+// be part of the exponent, the first round is right only of bounded maxima.
+// CHECK-LABEL: func.func @mma
+// CHECK-NOT: scf.while
+// CHECK: %[[FIRST:.*]]:3 = scf.for
+// CHECK: attn.online_attention layout<mma> bounded {{.*}} exact(%false)
+// CHECK: %[[FINITE:.*]] = attn.all_finite %[[FIRST]]#0
+// CHECK: %[[BOUNDED:.*]] = attn.all_bounded %[[FIRST]]#1
+// CHECK: %[[RIGHT:.*]] = arith.andi %[[FINITE]], %[[BOUNDED]]
+// CHECK: %[[STATE:.*]]:3 = scf.if %[[RIGHT]]
+// CHECK-NEXT: scf.yield %[[FIRST]]#0, %[[FIRST]]#1, %[[FIRST]]#2
+// CHECK: else
+// CHECK: %[[SECOND:.*]]:3 = scf.for {{.*}} iter_args(%{{.*}} = %arg2, %{{.*}} = %arg3, %{{.*}} = %arg4)
+// CHECK: attn.online_attention layout<mma> ins{{.*}} exact(%true)
+// CHECK: scf.yield %[[SECOND]]#0, %[[SECOND]]#1, %[[SECOND]]#2
+// CHECK-NOT: attn.all_
+// CHECK: return %[[STATE]]#0
+func.func @mma(%q: tensor<32x16xf16>, %k: tensor<?x16xf16>, %acc: tensor<32x16xf32>,
+               %m: !l, %l: !l, %n: index) -> (tensor<32x16xf32>, !l, !l) {
+  %c0 = arith.constant 0 : index
+  %no = arith.constant false
+  %scale = arith.constant 0.125 : f32
+  %r:3 = attn.online_attention layout<mma>
+      ins(%q, %k, %k : tensor<32x16xf16>, tensor<?x16xf16>, tensor<?x16xf16>)
+      outs(%acc, %m, %l : tensor<32x16xf32>, !l, !l) at(%c0, %c0, %c0, %c0) queries(%n)
+      exact(%no) scale(%scale : f32) {attn.plan = #attn.plan<keys = 128>}
+      -> tensor<32x16xf32>, !l, !l
+  return %r#0, %r#1, %r#2 : tensor<32x16xf32>, !l, !l
+}
+
+// Of another scale, or where a score follows it, maxima do not matter.
+// CHECK-LABEL: func.func @scale_of_call
+// CHECK: attn.online_attention layout<mma> ins
+// CHECK: %[[FINITE:.*]] = attn.all_finite
+// CHECK-NEXT: scf.if %[[FINITE]]
+// CHECK-NOT: bounded
+// CHECK-LABEL: func.func @with_score
+// CHECK: attn.online_attention layout<mma> ins
+// CHECK: %[[FINITE:.*]] = attn.all_finite
+// CHECK-NEXT: scf.if %[[FINITE]]
+// CHECK-NOT: bounded
+func.func @scale_of_call(%q: tensor<32x16xf16>, %k: tensor<?x16xf16>,
+                         %acc: tensor<32x16xf32>, %m: !l, %l: !l, %n: index,
+                         %scale: f32) -> (tensor<32x16xf32>, !l, !l) {
+  %c0 = arith.constant 0 : index
+  %no = arith.constant false
+  %r:3 = attn.online_attention layout<mma>
+      ins(%q, %k, %k : tensor<32x16xf16>, tensor<?x16xf16>, tensor<?x16xf16>)
+      outs(%acc, %m, %l : tensor<32x16xf32>, !l, !l) at(%c0, %c0, %c0, %c0) queries(%n)
+      exact(%no) scale(%scale : f32) {attn.plan = #attn.plan<keys = 128>}
+      -> tensor<32x16xf32>, !l, !l
+  return %r#0, %r#1, %r#2 : tensor<32x16xf32>, !l, !l
+}
+func.func @with_score(%q: tensor<32x16xf16>, %k: tensor<?x16xf16>,
+                      %acc: tensor<32x16xf32>, %m: !l, %l: !l, %n: index)
+    -> (tensor<32x16xf32>, !l, !l) {
+  %c0 = arith.constant 0 : index
+  %no = arith.constant false
+  %scale = arith.constant 0.125 : f32
+  %r:3 = attn.online_attention layout<mma>
+      ins(%q, %k, %k : tensor<32x16xf16>, tensor<?x16xf16>, tensor<?x16xf16>)
+      outs(%acc, %m, %l : tensor<32x16xf32>, !l, !l) at(%c0, %c0, %c0, %c0) queries(%n)
+      exact(%no) scale(%scale : f32) score {
+    ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index):
+      %t = math.tanh %s : f32
+      attn.yield %t : f32
+    } {attn.plan = #attn.plan<keys = 128>}
+      -> tensor<32x16xf32>, !l, !l
+  return %r#0, %r#1, %r#2 : tensor<32x16xf32>, !l, !l
+}

@@ -60,9 +60,11 @@ static_assert(std::size(numberNames) == numKernelNumbers);
 
 std::string writeKernel(const std::string &element, int headSize,
                         const Variant &variant) {
+  // With the workgroup memory of sm_80, which sm_90 has more of.
   std::string text = R"(
 !queries = tensor<?x8xLENGTHxHEADxTYPE>
 !keys = tensor<?x2x?xHEADxTYPE>
+module attributes {attn.target = #attn.target<gpu_shared_bytes = 167936>} {
 func.func @attend(%query: !queries, %key: !keys, %value: !keys
                   PARAMETERS) -> !queries {
   %c0 = arith.constant 0 : index
@@ -73,6 +75,7 @@ func.func @attend(%query: !queries, %key: !keys, %value: !keys
   %output = attn.attention ins(%query, %key, %value : !queries, !keys, !keys)
       outs(%init : !queries) ATTRIBUTES
   return %output : !queries
+}
 })";
   text = replaceAll(text, "HEAD", std::to_string(headSize));
   text = replaceAll(text, "LENGTH", variant.hasOneQuery ? "1" : "?");

@@ -224,15 +224,32 @@ static SetVector<Operation *> findReaders(Operation *check) {
   return readers;
 }
 
+/// Has the threads of a workgroup, of which `thread` is one, share the
+/// iterations of `loop`.
+static void shareIterations(IndexBuilder &b, scf::ForOp loop, Value thread,
+                            Value threads) {
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(loop);
+  Value first = b.mul(thread, loop.getStep());
+  loop.setLowerBound(b.add(loop.getLowerBound(), first));
+  loop.setStep(b.mul(loop.getStep(), threads));
+}
+
 /// Launches a check with what it reads: the iterations of a loop as workgroups,
 /// and those of the loops in it as threads; if there are none in it, its own.
+/// A loop of which only memory tells how many iterations it has is of one
+/// workgroup.
 static void launchCheck(RewriterBase &rewriter, Operation *check,
-                        ArrayRef<Operation *> readers) {
+                        const SetVector<Operation *> &readers) {
   constexpr int64_t kThreads = 128;
   rewriter.setInsertionPoint(check);
   IndexBuilder b(check->getLoc(), rewriter);
   Value one = b.index(1), threads = b.index(kThreads), blocks = one, count;
   auto loop = dyn_cast<scf::ForOp>(check);
+  if (loop && llvm::any_of(loop->getOperands(), [&](Value bound) {
+        return readers.contains(bound.getDefiningOp());
+      }))
+    loop = nullptr;
   bool isInThreads = loop && loop.getBody()->getOps<scf::ForOp>().empty();
   if (loop) {
     Value size = b.sub(loop.getUpperBound(), loop.getLowerBound());
@@ -242,36 +259,31 @@ static void launchCheck(RewriterBase &rewriter, Operation *check,
   }
   auto launch = gpu::LaunchOp::create(b, blocks, one, one, threads, one, one);
   b.setInsertionPointToStart(&launch.getBody().front());
+  Value thread = launch.getThreadIds().x;
   IRMapping mapping;
   for (Operation *op : readers)
-    if (op != check || !loop)
+    if (op != loop)
       b.clone(*op, mapping);
-  // From `first`, every `count`th iteration.
-  auto shift = [&](Value low, Value step, Value first) {
-    return b.add(low, b.mul(first, step));
-  };
   auto emitIteration = [&](Value number) {
     auto map = [&](Value value) { return mapping.lookupOrDefault(value); };
-    mapping.map(loop.getInductionVar(),
-                shift(map(loop.getLowerBound()), map(loop.getStep()), number));
-    for (Operation &op : loop.getBody()->without_terminator()) {
-      auto inner = dyn_cast<scf::ForOp>(b.clone(op, mapping));
-      if (!inner || inner.getNumResults() > 0)
-        continue;
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPoint(inner);
-      inner.setLowerBound(shift(inner.getLowerBound(), inner.getStep(),
-                                launch.getThreadIds().x));
-      inner.setStep(b.mul(inner.getStep(), threads));
-    }
+    mapping.map(
+        loop.getInductionVar(),
+        b.add(map(loop.getLowerBound()), b.mul(number, map(loop.getStep()))));
+    for (Operation &op : loop.getBody()->without_terminator())
+      if (auto inner = dyn_cast<scf::ForOp>(b.clone(op, mapping));
+          inner && inner.getNumResults() == 0)
+        shareIterations(b, inner, thread, threads);
   };
   Value number = launch.getBlockIds().x;
   if (isInThreads) {
-    number = shift(launch.getThreadIds().x, threads, number);
+    number = b.add(thread, b.mul(number, threads));
     b.when(b.compare(arith::CmpIPredicate::ult, number, count),
            [&] { emitIteration(number); });
   } else if (loop) {
     emitIteration(number);
+  } else if (auto whole =
+                 dyn_cast<scf::ForOp>(mapping.lookup<Operation *>(check))) {
+    shareIterations(b, whole, thread, threads);
   }
   gpu::TerminatorOp::create(b);
   rewriter.eraseOp(check);
@@ -290,7 +302,7 @@ static void launchChecks(RewriterBase &rewriter, Operation *function) {
   });
   for (Operation *check : checks)
     if (SetVector<Operation *> readers = findReaders(check); !readers.empty())
-      launchCheck(rewriter, check, readers.getArrayRef());
+      launchCheck(rewriter, check, readers);
 }
 
 //===----------------------------------------------------------------------===//

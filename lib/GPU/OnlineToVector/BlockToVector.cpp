@@ -12,6 +12,7 @@
 #include "lib/GPU/OnlineToVector/DropoutToVector.h"
 #include "lib/GPU/OnlineToVector/RegionToVector.h"
 #include "lib/Math/MathBuilder.h"
+#include "lib/Online/FusedScale.h"
 #include "lib/Online/VisibleRange.h"
 #include "lib/Regions/RegionEvaluation.h"
 
@@ -72,24 +73,6 @@ static Value emitPositionScores(OpBuilder &builder, OnlineAttentionOp op,
   }
   return vector::TransferReadOp::create(b, type, memory, ValueRange{zero, zero},
                                         b.zero(element), inBounds);
-}
-
-/// A scale that is part of the exponent's factor, so that scores stay as the
-/// product left them. It is at most ln 2, with which no score overflows, and
-/// so large that a difference of scores overflows only if its weight is 0.
-static std::optional<double> findFusedScale(OnlineAttentionOp op) {
-  FloatAttr scale;
-  if (op.hasScore() || !op.getScale() ||
-      !matchPattern(op.getScale(), m_Constant(&scale)))
-    return std::nullopt;
-  double value = scale.getValueAsDouble();
-  if (value >= 0x1p-100 && value <= std::numbers::ln2)
-    return value;
-  return std::nullopt;
-}
-
-bool attn::hasFusedSoftmax(OnlineAttentionOp op) {
-  return findFusedScale(op) && matchPattern(op.getExact(), m_Zero());
 }
 
 namespace {
@@ -161,8 +144,8 @@ private:
     FailureOr<Value> scores = emitScores();
     if (failed(scores))
       return failure();
-    Softmax softmax =
-        hasFusedSoftmax(op) ? emitFusedSoftmax(*scores) : emitSoftmax(*scores);
+    Softmax softmax = op.getBounded() && fusedScale ? emitFusedSoftmax(*scores)
+                                                    : emitSoftmax(*scores);
     Value rescaled = b.mul(
         state[0], broadcastTo(b, softmax.factor,
                               cast<VectorType>(state[0].getType()).getShape()));
@@ -215,7 +198,9 @@ private:
   /// The same in fewer operations: 2^(scale log2(e) score - c), where c is the
   /// maximum times log2(e), as it is rounded. It does not matter what weights
   /// are relative to, as long as that is the same number for all of a row, and
-  /// not far from the maximum: see `hasFusedSoftmax`.
+  /// not far from the maximum. Beyond what is `bounded` it may be, as products
+  /// with a scale are rounded by hundreds if they are large, and weights
+  /// overflow, or are all 0.
   Softmax emitFusedSoftmax(Value scores) {
     Value own = b.mul(emitMaximum(scores), *fusedScale);
     Value next = arith::MaximumFOp::create(b, state[1], own);
@@ -338,12 +323,23 @@ private:
   FailureOr<Value> emitVisible(Value scores) {
     if (matchPattern(isMasked, m_Zero()))
       return scores;
+    if (matchPattern(isMasked, m_One()))
+      return emitMasked(scores);
     auto choice = scf::IfOp::create(b, scores.getType(), isMasked,
                                     /*withElseRegion=*/true);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(choice.thenBlock());
-    Value number = column();
-    Value keep = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, number,
+    FailureOr<Value> masked = emitMasked(scores);
+    if (failed(masked))
+      return failure();
+    scf::YieldOp::create(b, *masked);
+    b.setInsertionPointToStart(choice.elseBlock());
+    scf::YieldOp::create(b, scores);
+    return choice.getResult(0);
+  }
+
+  FailureOr<Value> emitMasked(Value scores) {
+    Value keep = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, column(),
                                        broadcastTo(b, numKeys, {1, keys}));
     keep = broadcastTo(b, keep, {rows, keys});
     if (op.hasMask()) {
@@ -354,11 +350,7 @@ private:
         return failure();
       keep = b.bitAnd(keep, broadcastTo(b, *mask, {rows, keys}));
     }
-    scf::YieldOp::create(b,
-                         b.select(keep, scores, b.real(scores, -b.kInfinity)));
-    b.setInsertionPointToStart(choice.elseBlock());
-    scf::YieldOp::create(b, scores);
-    return choice.getResult(0);
+    return Value(b.select(keep, scores, b.real(scores, -b.kInfinity)));
   }
 
   PositionTile positions() {

@@ -31,13 +31,6 @@ inline VectorType vectorOf(ArrayRef<int64_t> shape, Type element) {
   return VectorType::get(shape, element);
 }
 
-/// Whether weights are of scores times a scale, which is not rounded. They are
-/// right while maxima are at most `kMostFused`, or -inf; beyond, what they are
-/// relative to may be far from the maximum, as products with a scale are
-/// rounded by hundreds if they are large, and weights overflow, or are all 0.
-bool hasFusedSoftmax(OnlineAttentionOp op);
-inline constexpr double kMostFused = 0x1p16;
-
 /// Emits the attention of one block of at most `keys` keys; query and state of
 /// `op` are vectors, with heads of `padHeadSize`. Returns the state after it.
 /// Sums are of rows, or of `kPartialSums` parts of each.

@@ -36,7 +36,6 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/Transforms/Transforms.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/ADT/StringExtras.h"
@@ -86,8 +85,6 @@ private:
     b.setLoc(op->getLoc());
     if (auto loop = dyn_cast<scf::ForOp>(op))
       return convertLoop(loop);
-    if (auto loop = dyn_cast<scf::WhileOp>(op))
-      return convertWhile(loop);
     if (auto branch = dyn_cast<scf::IfOp>(op))
       return convertBranch(branch);
     if (auto fill = dyn_cast<linalg::FillOp>(op))
@@ -104,6 +101,8 @@ private:
       return convertBlock(online);
     if (auto finite = dyn_cast<AllFiniteOp>(op))
       return convertAllFinite(finite);
+    if (auto bounded = dyn_cast<AllBoundedOp>(op))
+      return convertAllBounded(bounded);
     if (auto copy = dyn_cast<linalg::CopyOp>(op);
         copy && hasVectorType(copy.getInputs()[0])) {
       replace(op, copy.getInputs()[0]);
@@ -129,10 +128,10 @@ private:
   }
 
   LogicalResult convertLoop(scf::ForOp loop) {
+    foldWholeInsertions(loop);
     std::optional<unsigned> sums = findSums(loop);
     if (sums)
       splitSums(loop, *sums);
-    noteFusedMaxima(loop);
     takeTypes(loop.getRegionIterArgs(), loop.getInitArgs());
     takeTypes(loop.getResults(), loop.getInitArgs());
     if (failed(convert(*loop.getBody())))
@@ -142,29 +141,29 @@ private:
     return success();
   }
 
-  /// Which value of a loop over keys has the sums of rows, if its blocks do
-  /// nothing else with them.
-  static std::optional<unsigned> findSums(scf::ForOp loop) {
-    auto ops = loop.getBody()->getOps<OnlineAttentionOp>();
-    if (ops.empty())
-      return std::nullopt;
-    auto sums = dyn_cast<BlockArgument>((*ops.begin()).getOuts()[2]);
-    if (!sums || sums.getOwner() != loop.getBody() || sums.getArgNumber() == 0)
-      return std::nullopt;
-    return sums.getArgNumber() - 1;
+  /// Tiling inserts what a block gives into what there was, all of it.
+  void foldWholeInsertions(scf::ForOp loop) {
+    for (auto insert : llvm::make_early_inc_range(
+             loop.getBody()->getOps<tensor::InsertSliceOp>()))
+      if (SmallVector<Value> whole; succeeded(b.tryFold(insert, whole)))
+        replace(insert, whole.front());
   }
 
-  void noteFusedMaxima(scf::ForOp loop) {
-    for (auto op : loop.getBody()->getOps<OnlineAttentionOp>()) {
-      auto number = [&](unsigned out) {
-        auto argument = dyn_cast<BlockArgument>(op.getOuts()[out]);
-        bool isCarried = argument && argument.getOwner() == loop.getBody() &&
-                         argument.getArgNumber() > 0;
-        return isCarried ? argument.getArgNumber() - 1 : -1;
-      };
-      if (hasFusedSoftmax(op) && number(0) >= 0 && number(1) >= 0)
-        fusedMaxima[loop.getResult(number(0))] = loop.getResult(number(1));
-    }
+  /// Which value of a loop over keys has the sums of rows, if its one block
+  /// does nothing else with them than pass them on to the next.
+  static std::optional<unsigned> findSums(scf::ForOp loop) {
+    auto blocks = loop.getBody()->getOps<OnlineAttentionOp>();
+    if (!llvm::hasSingleElement(blocks))
+      return std::nullopt;
+    OnlineAttentionOp block = *blocks.begin();
+    Value after = block.getResult(2);
+    auto before = dyn_cast<BlockArgument>(block.getSum());
+    if (!before || !before.hasOneUse() || !after.hasOneUse())
+      return std::nullopt;
+    OpOperand *yielded = loop.getTiedLoopYieldedValue(before);
+    if (!yielded || yielded->get() != after)
+      return std::nullopt;
+    return yielded->getOperandNumber();
   }
 
   /// Makes a loop carry parts of sums, which are added up after it. Those that
@@ -190,15 +189,6 @@ private:
         b, sums, zero, SmallVector<bool>{false, true},
         vector::CombiningKind::ADD);
     sums.replaceAllUsesExcept(all, all);
-  }
-
-  LogicalResult convertWhile(scf::WhileOp loop) {
-    takeTypes(loop.getBeforeArguments(), loop.getInits());
-    if (failed(convert(*loop.getBeforeBody())))
-      return failure();
-    takeTypes(loop.getAfterArguments(), loop.getConditionOp().getArgs());
-    takeTypes(loop.getResults(), loop.getConditionOp().getArgs());
-    return convert(*loop.getAfterBody());
   }
 
   LogicalResult convertBranch(scf::IfOp branch) {
@@ -366,36 +356,38 @@ private:
                                 zero, sum);
     Value finite =
         arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, sum, zero);
-    if (Value maximum = fusedMaxima.lookup(source))
-      finite = b.bitAnd(finite, broadcastTo(b, emitIsModerate(maximum), sizes));
-    Value yes = arith::ConstantOp::create(b, b.getBoolAttr(true));
-    replace(op, vector::MultiDimReductionOp::create(
-                    b, finite, yes, SmallVector<bool>{true, true},
-                    vector::CombiningKind::AND));
+    replaceByAll(op, finite);
     return success();
   }
 
-  /// Whether maxima are what a fused softmax may have.
-  Value emitIsModerate(Value maximum) {
-    auto constant = [&](double value) -> Value {
-      return arith::ConstantOp::create(
-          b, DenseElementsAttr::get(cast<VectorType>(maximum.getType()),
-                                    float(value)));
-    };
+  LogicalResult convertAllBounded(AllBoundedOp op) {
+    Value maxima = op.getMaximaMutable().get();
+    auto type = dyn_cast<VectorType>(maxima.getType());
+    if (!type)
+      return op.emitOpError("has no form for vectors of a tile on a GPU");
     auto compare = [&](arith::CmpFPredicate predicate, double with) -> Value {
-      return arith::CmpFOp::create(b, predicate, maximum, constant(with));
+      Value constant = arith::ConstantOp::create(
+          b, DenseElementsAttr::get(type, float(with)));
+      return arith::CmpFOp::create(b, predicate, maxima, constant);
     };
-    Value isBounded = b.bitAnd(compare(arith::CmpFPredicate::OLE, kMostFused),
-                               compare(arith::CmpFPredicate::OGE, -kMostFused));
-    return arith::OrIOp::create(
-        b, isBounded,
-        compare(arith::CmpFPredicate::OEQ,
-                -std::numeric_limits<double>::infinity()));
+    using enum arith::CmpFPredicate;
+    Value isBounded = b.bitAnd(compare(OLE, AllBoundedOp::kMost),
+                               compare(OGE, -AllBoundedOp::kMost));
+    Value isNone = compare(OEQ, -std::numeric_limits<double>::infinity());
+    replaceByAll(op, broadcastTo(b, arith::OrIOp::create(b, isBounded, isNone),
+                                 {type.getDimSize(0), kMatrixUnit}));
+    return success();
+  }
+
+  /// Replaces `op` by whether all elements of a matrix are true.
+  void replaceByAll(Operation *op, Value matrix) {
+    Value yes = arith::ConstantOp::create(b, b.getBoolAttr(true));
+    replace(op, vector::MultiDimReductionOp::create(
+                    b, matrix, yes, SmallVector<bool>{true, true},
+                    vector::CombiningKind::AND));
   }
 
   IndexBuilder b;
-  /// The maxima of rows, by the sums of values, of loops with a fused softmax.
-  DenseMap<Value, Value> fusedMaxima;
 };
 
 /// `text` with "?" for every number.
@@ -443,51 +435,6 @@ void mapToWorkgroups(scf::ForallOp loop) {
   loop.setMappingAttr(ArrayAttr::get(context, ids));
 }
 
-/// Whether a loop goes on, if at all, with a round in which its value `number`
-/// is true, and not after one: as `!(exact || finite)` does.
-bool hasAtMostTwoRounds(scf::WhileOp loop, unsigned number) {
-  auto go = loop.getConditionOp().getCondition().getDefiningOp<arith::XOrIOp>();
-  auto stop = go && matchPattern(go.getRhs(), m_One())
-                  ? go.getLhs().getDefiningOp<arith::OrIOp>()
-                  : nullptr;
-  return stop &&
-         llvm::is_contained(stop->getOperands(),
-                            Value(loop.getBeforeArguments()[number])) &&
-         matchPattern(loop.getYieldOp().getOperand(number), m_One());
-}
-
-/// Writes out the rounds of `attn-tile-keys` around a block, the exact one in a
-/// branch behind the other, so that the loop that runs has nothing of it.
-LogicalResult writeOutRounds(RewriterBase &rewriter, OnlineAttentionOp op) {
-  auto exact = dyn_cast<BlockArgument>(op.getExact());
-  auto rounds =
-      exact ? dyn_cast<scf::WhileOp>(exact.getOwner()->getParentOp()) : nullptr;
-  if (!rounds)
-    return success(); // There is one round.
-  if (!hasAtMostTwoRounds(rounds, exact.getArgNumber()))
-    return op.emitOpError("expected to be in the rounds of attn-tile-keys");
-  // The second is a loop still, with one iteration.
-  scf::WhileOp second = *scf::wrapWhileLoopInZeroTripCheck(
-      rounds, rewriter, /*forceCreateCheck=*/true);
-  scf::ConditionOp end = second.getConditionOp();
-  rewriter.inlineBlockBefore(second.getBeforeBody(), second, second.getInits());
-  SmallVector<Value> results(end.getArgs());
-  Value condition = end.getCondition();
-  rewriter.eraseOp(end);
-  rewriter.replaceOp(second, results);
-  // Whether there is a third one.
-  SmallVector<Operation *> dead = {condition.getDefiningOp()};
-  while (!dead.empty()) {
-    Operation *last = dead.pop_back_val();
-    if (!last || !isOpTriviallyDead(last))
-      continue;
-    for (Value operand : last->getOperands())
-      dead.push_back(operand.getDefiningOp());
-    rewriter.eraseOp(last);
-  }
-  return success();
-}
-
 struct ConvertOnlineToVector
     : attn::impl::ConvertOnlineToVectorBase<ConvertOnlineToVector> {
   void runOnOperation() override {
@@ -506,12 +453,6 @@ struct ConvertOnlineToVector
       mapToWorkgroups(loop);
       return WalkResult::skip();
     });
-    IRRewriter rewriter(&getContext());
-    SmallVector<OnlineAttentionOp> blocks;
-    getOperation()->walk([&](OnlineAttentionOp op) { blocks.push_back(op); });
-    for (OnlineAttentionOp op : blocks)
-      if (failed(writeOutRounds(rewriter, op)))
-        return signalPassFailure();
     TileConverter converter(getOperation()->getLoc());
     for (scf::ForallOp loop : loops)
       if (failed(converter.convert(*loop.getBody())))

@@ -245,8 +245,7 @@ static Value storeFirstFactor(Value vector, LaneValues &lanes) {
   // What it held before may still be read.
   gpu::BarrierOp::create(b);
   Value zeros[] = {lanes.constant(0), lanes.constant(0)};
-  for (int64_t half : {0, 1})
-    emitFragmentStore(lanes, lanes.get(vector), half, memory, zeros);
+  emitFragmentStore(lanes, lanes.get(vector), memory, zeros);
   gpu::BarrierOp::create(b);
   return memory;
 }

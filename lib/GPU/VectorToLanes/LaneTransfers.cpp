@@ -30,6 +30,17 @@ static Value exists(ImplicitLocOpBuilder &b, Transfer op, int64_t dim,
   return arith::CmpIOp::create(b, arith::CmpIPredicate::slt, row, count);
 }
 
+/// Emits code in a branch, or without one if there is no condition.
+static void emitWhere(ImplicitLocOpBuilder &b, Value condition,
+                      llvm::function_ref<void()> emit) {
+  OpBuilder::InsertionGuard guard(b);
+  if (condition) {
+    auto branch = scf::IfOp::create(b, condition, /*withElseRegion=*/false);
+    b.setInsertionPointToStart(branch.thenBlock());
+  }
+  emit();
+}
+
 /// Indices with those of an element of the vector added to the last ones.
 static SmallVector<Value> offset(ImplicitLocOpBuilder &b, ValueRange indices,
                                  ArrayRef<Value> more) {
@@ -251,11 +262,8 @@ static void storeExisting(ImplicitLocOpBuilder &b, ArrayRef<Value> elements,
   for (Value element : elements) {
     Value exists = arith::CmpIOp::create(b, arith::CmpIPredicate::slt,
                                          indices.back(), end);
-    auto branch = scf::IfOp::create(b, exists, /*withElseRegion=*/false);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(branch.thenBlock());
-    memref::StoreOp::create(b, element, memory, indices);
-    b.setInsertionPointAfter(branch);
+    emitWhere(b, exists,
+              [&] { memref::StoreOp::create(b, element, memory, indices); });
     indices.back() = arith::AddIOp::create(b, indices.back(), one);
   }
 }
@@ -287,9 +295,13 @@ static void storePairs(LaneValues &lanes, ArrayRef<Value> elements,
 }
 
 void attn::emitFragmentStore(LaneValues &lanes, ArrayRef<Value> elements,
-                             int64_t half, Value memory, ValueRange indices) {
+                             Value memory, ValueRange indices,
+                             std::array<Value, 2> areThere) {
   emitForPairs(lanes, memory, TypeRange(), [&](llvm::MaybeAlign alignment) {
-    storePairs(lanes, elements, half, memory, indices, alignment);
+    for (int64_t half : {0, 1})
+      emitWhere(lanes.b, areThere[half], [&] {
+        storePairs(lanes, elements, half, memory, indices, alignment);
+      });
     return SmallVector<Value>();
   });
 }
@@ -310,28 +322,23 @@ LogicalResult attn::convertWrite(vector::TransferWriteOp write,
   // What the memory held before may still be read.
   if (isWorkgroup(write.getBase()))
     gpu::BarrierOp::create(b);
-  for (int64_t half : {0, 1}) {
-    Value number = lanes.row(half);
-    Value condition =
-        exists(b, write, memory.getRank() - type.getRank(), number);
-    // One of the four lanes that have the row.
-    if (isRows)
-      condition =
-          condition
-              ? Value(arith::AndIOp::create(b, condition, lanes.index.isLeader))
-              : lanes.index.isLeader;
-    OpBuilder::InsertionGuard guard(b);
-    if (condition) {
-      auto branch = scf::IfOp::create(b, condition, /*withElseRegion=*/false);
-      b.setInsertionPointToStart(branch.thenBlock());
+  std::array<Value, 2> numbers = {lanes.row(0), lanes.row(1)}, areThere;
+  for (auto [number, isThere] : llvm::zip_equal(numbers, areThere))
+    isThere = exists(b, write, memory.getRank() - type.getRank(), number);
+  if (!isRows) {
+    emitFragmentStore(lanes, elements, write.getBase(), write.getIndices(),
+                      areThere);
+  } else {
+    for (int64_t half : {0, 1}) {
+      // One of the four lanes that have the row.
+      Value isOwn = lanes.index.isLeader;
+      if (areThere[half])
+        isOwn = arith::AndIOp::create(b, areThere[half], isOwn);
+      emitWhere(b, isOwn, [&] {
+        memref::StoreOp::create(b, elements[half], write.getBase(),
+                                offset(b, write.getIndices(), numbers[half]));
+      });
     }
-    if (isRows) {
-      memref::StoreOp::create(b, elements[half], write.getBase(),
-                              offset(b, write.getIndices(), {number}));
-      continue;
-    }
-    emitFragmentStore(lanes, elements, half, write.getBase(),
-                      write.getIndices());
   }
   if (isWorkgroup(write.getBase()))
     gpu::BarrierOp::create(b);

@@ -33,11 +33,12 @@ template <typename Transfer> bool isSimple(Transfer op) {
          op.getPermutationMap().isMinorIdentity();
 }
 
-/// Stores the lane's elements of half the rows of a fragment, 0 or 1, in the
-/// last two dimensions of `memory`, of as many columns as that has, which are
-/// known.
+/// Stores the lane's elements of a fragment in the last two dimensions of
+/// `memory`, of as many columns as that has, which are known. Of the two rows,
+/// one is left out where it is not there: null if it is for certain.
 void emitFragmentStore(LaneValues &lanes, ArrayRef<Value> elements,
-                       int64_t half, Value memory, ValueRange indices);
+                       Value memory, ValueRange indices,
+                       std::array<Value, 2> areThere = {});
 
 } // namespace mlir::attn
 

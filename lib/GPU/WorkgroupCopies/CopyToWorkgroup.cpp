@@ -12,6 +12,7 @@
 #include "lib/GPU/RareLoop.h"
 #include "lib/GPU/WorkgroupCopies/TileCopy.h"
 #include "lib/Memory/LaterIteration.h"
+#include "lib/Plan/Plan.h"
 
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -73,7 +74,7 @@ struct StagedTile {
 class LoopStaging {
 public:
   LoopStaging(scf::ForOp loop, ArrayRef<vector::TransferReadOp> reads,
-              WorkgroupThreads threads)
+              WorkgroupThreads threads, int64_t queryBytes)
       : loop(loop), threads(threads), rewriter(loop),
         b(loop.getLoc(), rewriter) {
     llvm::MapVector<std::tuple<Value, Value, Type>, StagedTile> ofSources;
@@ -86,7 +87,7 @@ public:
       tile.reads.push_back(read);
     }
     tiles = llvm::to_vector(llvm::make_second_range(ofSources.takeVector()));
-    numStages = chooseNumStages();
+    numStages = chooseNumStages(queryBytes);
   }
 
   LogicalResult run() {
@@ -110,22 +111,21 @@ public:
 
 private:
   /// As many as the workgroups of a multiprocessor have room for in what it has
-  /// of workgroup memory, of which each takes 1 KB for itself: three, whose
-  /// registers it has for short heads, else two; but all that 48 KB have room
-  /// for. Two if 96 KB have room for them, beside which 164 KB of sm_80 have
-  /// some for queries; else 1.
-  int64_t chooseNumStages() {
-    constexpr int64_t kReserved = 1 << 10, kLeastBytes = 48 << 10,
-                      kMostBytes = 96 << 10, kMost = 4;
+  /// of workgroup memory, of which each takes some for itself and for queries:
+  /// three, whose registers it has for short heads, else two; but all that 48
+  /// KB have room for. Two if 96 KB have room for them, beside which 164 KB of
+  /// sm_80 have some for queries; else 1.
+  int64_t chooseNumStages(int64_t queryBytes) {
+    constexpr int64_t kLeastBytes = 48 << 10, kMostBytes = 96 << 10, kMost = 4;
     int64_t bytes = 0, size = 0;
     for (const StagedTile &tile : tiles) {
-      bytes += getTileBytes(1, tile.type);
+      bytes += getTileBytes(tile.type);
       size = std::max(size, tile.type.getShape().back());
     }
     int64_t workgroups = size <= 64 ? 3 : 2;
-    int64_t free =
-        std::max(getTarget(loop).getGpuSharedBytes() / workgroups - kReserved,
-                 kLeastBytes);
+    int64_t free = std::max(getTarget(loop).getGpuSharedBytes() / workgroups -
+                                kReservedOfWorkgroup - queryBytes,
+                            kLeastBytes);
     return std::clamp<int64_t>(free / bytes, 2 * bytes <= kMostBytes ? 2 : 1,
                                kMost);
   }
@@ -145,8 +145,7 @@ private:
                   (!row || row == iv || loop.isDefinedOutsideOfLoop(row));
       memory = part.getSource();
     }
-    tile.isAligned =
-        emitIsAligned(b, memory, getCopyAlignment(memory, tile.type));
+    tile.isAligned = emitIsAlignedFor(b, memory, tile.type);
     auto type = cast<MemRefType>(memory.getType());
     if (!isLinear || type.getRank() != 2 || isConvertedTile(memory, tile.type))
       return;
@@ -267,11 +266,9 @@ private:
       TileSource source = findSource(tile, iteration);
       sources.push_back(source);
       conditions.push_back(emitCondition(tile, iteration));
-      areAligned.push_back(
-          tile.isAligned
-              ? tile.isAligned
-              : emitIsAligned(b, source.rows,
-                              getCopyAlignment(source.rows, tile.type)));
+      areAligned.push_back(tile.isAligned
+                               ? tile.isAligned
+                               : emitIsAlignedFor(b, source.rows, tile.type));
       views.push_back(emitTileView(b, tile.buffer, stage, tile.type));
       for (Value part : {areAligned.back(),
                          emitIsWholeTile(b, threads, source, views.back()),
@@ -382,12 +379,12 @@ private:
 
 /// Makes `reads`, of tiles that depend on the iteration of `loop`, reads of
 /// buffers in workgroup memory with several stages, into which iterations copy
-/// what later ones read. Fails where a tile cannot be found ahead, or two
-/// stages do not fit; the loop computes what it did then.
+/// what later ones read, beside the queries in it. Fails where a tile cannot be
+/// found ahead, or two stages do not fit; the loop computes what it did then.
 static LogicalResult stageLoop(scf::ForOp loop,
                                ArrayRef<vector::TransferReadOp> reads,
-                               WorkgroupThreads threads) {
-  return LoopStaging(loop, reads, threads).run();
+                               WorkgroupThreads threads, int64_t queryBytes) {
+  return LoopStaging(loop, reads, threads, queryBytes).run();
 }
 
 //===----------------------------------------------------------------------===//
@@ -458,8 +455,11 @@ public:
           others.push_back(read);
       }
     });
+    int64_t queryBytes = 0;
+    for (vector::TransferReadOp read : queries)
+      queryBytes += getTileBytes(ConvertedRows(read).getType());
     for (auto &[loop, reads] : ofLoops)
-      if (failed(stageLoop(cast<scf::ForOp>(loop), reads, threads)))
+      if (failed(stageLoop(cast<scf::ForOp>(loop), reads, threads, queryBytes)))
         llvm::append_range(others, reads);
     for (vector::TransferReadOp read : others)
       readTile(read, copy(read));
@@ -480,8 +480,7 @@ private:
     // What the memory held before may still be read.
     gpu::BarrierOp::create(b);
     emitTileCopy(b, threads, {read.getBase(), rows.scales}, tile,
-                 emitIsAligned(b, read.getBase(),
-                               getCopyAlignment(read.getBase(), type)));
+                 emitIsAlignedFor(b, read.getBase(), type));
     Value group = nvgpu::DeviceAsyncCreateGroupOp::create(
         b, nvgpu::DeviceAsyncTokenType::get(b.getContext()), ValueRange());
     nvgpu::DeviceAsyncWaitOp::create(b, group, b.getI32IntegerAttr(0));

@@ -40,8 +40,9 @@ Value attn::allocateTiles(WorkgroupThreads threads, int64_t stages,
                                   getBufferType(stages, tile));
 }
 
-int64_t attn::getTileBytes(int64_t stages, VectorType tile) {
-  return getBufferType(stages, tile).getNumElements() * getElementBytes(tile);
+int64_t attn::getTileBytes(VectorType tile) {
+  return getBufferType(/*stages=*/1, tile).getNumElements() *
+         getElementBytes(tile);
 }
 
 Value attn::emitTileView(ImplicitLocOpBuilder &b, Value buffer, Value stage,
@@ -78,9 +79,12 @@ bool attn::isConvertedTile(Value memory, ShapedType tile) {
   return getElementTypeOrSelf(memory) != tile.getElementType();
 }
 
-int64_t attn::getCopyAlignment(Value memory, ShapedType tile) {
-  return kChunkBytes / getElementBytes(tile) *
-         getElementBytes(cast<MemRefType>(memory.getType()));
+Value attn::emitIsAlignedFor(ImplicitLocOpBuilder &builder, Value memory,
+                             ShapedType tile) {
+  auto stored = cast<MemRefType>(memory.getType());
+  return emitIsAligned(builder, memory,
+                       kChunkBytes / getElementBytes(tile) *
+                           getElementBytes(stored));
 }
 
 namespace {

@@ -22,13 +22,13 @@ struct WorkgroupThreads {
 };
 
 /// A buffer in workgroup memory for `stages` tiles (rows, columns) of f32, f16
-/// or bf16, at the start of the launch. Rows are 16 bytes longer than
-/// their elements, so that the 8
-/// that `ldmatrix` reads at once are in different banks.
+/// or bf16, at the start of the launch. Rows are 16 bytes longer than their
+/// elements, so that the 8 that `ldmatrix` reads at once are in different
+/// banks.
 Value allocateTiles(WorkgroupThreads threads, int64_t stages, VectorType tile);
 
-/// What a buffer of `stages` tiles takes, in bytes.
-int64_t getTileBytes(int64_t stages, VectorType tile);
+/// What a buffer of one tile takes, in bytes.
+int64_t getTileBytes(VectorType tile);
 
 /// The tile of `stage` in such a buffer.
 Value emitTileView(ImplicitLocOpBuilder &builder, Value buffer, Value stage,
@@ -47,18 +47,19 @@ inline constexpr int64_t kChunkBytes = 16;
 /// aligned to so many bytes, because the pointer, the offset and the strides
 /// are. A power of 2.
 Value emitIsAligned(ImplicitLocOpBuilder &builder, Value memory,
-                    int64_t alignment = kChunkBytes);
+                    int64_t alignment);
+
+/// The same of rows that are copied to `tile`: as many bytes as one copy takes,
+/// of which elements of another type become 16.
+Value emitIsAlignedFor(ImplicitLocOpBuilder &builder, Value memory,
+                       ShapedType tile);
 
 /// Whether rows of `memory` are of another type than those of a tile.
 bool isConvertedTile(Value memory, ShapedType tile);
 
-/// What rows of `memory` are to be aligned to where they are copied to a tile:
-/// the bytes that one copy takes, of which those of another type become 16.
-int64_t getCopyAlignment(Value memory, ShapedType tile);
-
 /// Starts to copy the rows that `source` has to `tile`, with 0 after them and
 /// after the last element of each, by all threads of a workgroup. Rows of
-/// another type, and those that are not `isAligned`, as `getCopyAlignment` has
+/// another type, and those that are not `isAligned`, as `emitIsAlignedFor` has
 /// it, are copied at once; others arrive with the group that is created next.
 void emitTileCopy(ImplicitLocOpBuilder &builder, WorkgroupThreads threads,
                   TileSource source, Value tile, Value isAligned);

@@ -174,6 +174,20 @@ func.func @softmax_of_memrefs(%s: memref<104x8xf32>, %m: memref<8xf32>,
   return
 }
 
+// CHECK-LABEL: func.func @bounded(
+// CHECK: attn.online_attention layout<mma> bounded ins
+// CHECK: attn.all_bounded %{{.*}} : tensor<16xf32>
+func.func @bounded(%q: tensor<16x32xf16>, %k: tensor<?x32xf16>, %acc: tensor<16x32xf32>,
+                   %m: tensor<16xf32>, %n: index, %exact: i1) -> i1 {
+  %r:3 = attn.online_attention layout<mma> bounded
+      ins(%q, %k, %k : tensor<16x32xf16>, tensor<?x32xf16>, tensor<?x32xf16>)
+      outs(%acc, %m, %m : tensor<16x32xf32>, tensor<16xf32>, tensor<16xf32>)
+      at(%n, %n, %n, %n) queries(%n) exact(%exact)
+      -> tensor<16x32xf32>, tensor<16xf32>, tensor<16xf32>
+  %x = attn.all_bounded %r#1 : tensor<16xf32>
+  return %x : i1
+}
+
 // CHECK-LABEL: func.func @all_finite(
 // CHECK: attn.all_finite %{{.*}} : tensor<?x4xf16>
 // CHECK: attn.all_finite %{{.*}} : memref<?xf32, strided<[?], offset: ?>>
