@@ -63,13 +63,15 @@ done
 loader=$(basename "$bundle"/lib/ld-linux-*)
 [[ -x $bundle/lib/$loader ]] || fail "there is no loader among the libraries"
 # LLVM names a solver and, by way of libxml2, tables of Unicode, and no program of the
-# bundle uses them. Libraries of the same names, in which each function traps, leave out a
-# quarter of what there is to pack.
+# bundle uses them. Libraries of the same names are small: each function traps, and the
+# tables are empty.
 for library in "$bundle"/lib/lib{icudata,z3}.so.*; do
   [[ -e $library ]] || continue
-  nm -D --defined-only --format=just-symbols "$library" | grep -E '^(Z3_|icudt)' |
-    sed 's/.*/void &(void) { __builtin_trap(); }/' |
-    clang-22 -shared -nostdlib -Wl,-soname,"${library##*/}" -x c -o "$library" -
+  code=$(nm -D --defined-only --format=just-symbols "$library" |
+    sed -nE -e 's/^Z3_.*/void &(void) { __builtin_trap(); }/p' \
+      -e 's/^icudt.*/const char &[16] = {0};/p')
+  [[ $code ]] || fail "$library: expected names of functions of Z3 or of tables of ICU"
+  clang-22 <<<"$code" -shared -nostdlib -Wl,-soname,"${library##*/}" -x c -o "$library" -
 done
 strip --strip-unneeded "$bundle"/bin/* "$bundle"/lib/lib*.so*
 

@@ -288,9 +288,14 @@ def commit():
     bundled = figures.ROOT / "COMMIT"
     if bundled.exists():
         return bundled.read_text(encoding="utf-8").strip()
-    command = ["git", "-C", str(figures.ROOT), "describe", "--always", "--dirty"]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
-    return result.stdout.strip() or "unknown"
+    git = ["git", "-C", str(figures.ROOT)]
+    result = subprocess.run(
+        [*git, "describe", "--always"], capture_output=True, text=True, check=False
+    )
+    # The page that is written here makes no other programs.
+    command = [*git, "diff", "--quiet", "HEAD", "--", ".", ":!docs/benchmarks-gpu.md"]
+    is_dirty = subprocess.run(command, capture_output=True, check=False).returncode == 1
+    return (result.stdout.strip() or "unknown") + "-dirty" * is_dirty
 
 
 def cell(result, digits):

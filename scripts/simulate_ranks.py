@@ -143,7 +143,7 @@ def simulate_heads(machine, layer, rows, ranks):
     # Both ways have a latency of their own.
     seconds = max(
         machine.far.time(far) + (machine.far.latency if far else 0),
-        machine.near.time(near) + machine.near.latency,
+        machine.near.time(near) + (machine.near.latency if near else 0),
     )
     pairs = layer.visible(0, 0, rows)
     work = [layer.work(machine, pairs) / ranks] * ranks
@@ -233,8 +233,13 @@ def check():
     assert simulate_heads(machine, causal, rows, 256) is None
     # One rank has nobody to talk to.
     for one in (simulate_ring, simulate_gather, simulate_heads):
-        result = one(free(machine), causal, rows, 1)
+        result = one(machine, causal, rows, 1)
         expect_near(result.seconds, causal.work(machine, causal.visible(0, 0, rows)))
+    # Two ranks of a node send each other their states, or one does and gets the sum.
+    reads = rows // 2 * causal.row_bytes() / machine.memory
+    sends = machine.near.time(4 * causal.heads * (causal.size + 1))
+    expect_near(simulate_decoding(machine, causal, rows, 2, is_tree=False), reads + sends)
+    expect_near(simulate_decoding(machine, causal, rows, 2, is_tree=True), reads + 2 * sends)
 
 
 def main():

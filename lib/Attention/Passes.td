@@ -150,8 +150,9 @@ def TileAttention : Pass<"attn-tile-attention"> {
     `attn.attention` of one tile. Queries that an `attn.rope` computes for it alone
     are rotated there, tile by tile. Where an `attn.merge` alone reads what it
     computes, and merges it with a part that is known before, each tile merges its own:
-    the loop's results are those of the merge. What has no plan is left to the
-    reference lowering, with a remark.
+    the loop's results are those of the merge. Packed batches, groups of heads that
+    were folded, and results that are converted first are merged as a whole. What has
+    no plan is left to the reference lowering, with a remark.
 
     A packed batch of `N` sequences in `Sq` rows becomes a loop over
     query heads and `Sq / queries + N` tiles, enough for sequences of any lengths.

@@ -273,9 +273,9 @@ def CopyToWorkgroup : Pass<"attn-copy-to-workgroup"> {
     of a later one, if their places do not depend on what the loop carries: blocks
     of keys and values arrive while others are computed with. There are up to four
     stages as long as the workgroups of a multiprocessor have room for them, beside
-    the first factors, in its `gpu_shared_bytes` of `#attn.target`, three of heads of up to 64 elements and two
-    of longer ones, or 48 KB have; else two if 96 KB have room for them. An iteration
-    has one barrier. Other copies are waited for at once.
+    the first factors, in its `gpu_shared_bytes` of `#attn.target`, three of heads of
+    up to 64 elements and two of longer ones, or 48 KB have; else two if 96 KB have
+    room for them. An iteration has one barrier. Other copies are waited for at once.
 
     Rows that become numbers of the first factor's type before they are multiplied,
     as narrower floats and i8 with scales do, are converted when they are copied.

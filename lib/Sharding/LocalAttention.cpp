@@ -44,7 +44,6 @@
 #include "lib/Sharding/VisibleSpans.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
@@ -243,8 +242,7 @@ private:
     Value self = extents.queries.self;
     Value queryPiece = extents.getPiece(b, self, querySlot),
           keyPiece = extents.getPiece(b, from, keySlot);
-    RowSpan visible = emitVisibleRows(b, whole, extents, queryPiece, keyPiece),
-            seeing = emitSeeingRows(b, whole, extents, queryPiece, keyPiece);
+    RowSpan visible = emitVisibleRows(b, whole, extents, queryPiece, keyPiece);
     auto choice =
         scf::IfOp::create(b, carried.getTypes(), b.isLess(0, visible.count),
                           /*withElseRegion=*/true);
@@ -252,6 +250,7 @@ private:
     b.setInsertionPointToStart(choice.elseBlock());
     scf::YieldOp::create(b, carried);
     b.setInsertionPointToStart(choice.thenBlock());
+    RowSpan seeing = emitSeeingRows(b, whole, extents, queryPiece, keyPiece);
     // Where the piece of the keys begins in what its rank has, and where
     // what came of it does in the block.
     Value begin = extents.getSlotBegin(b, extents.keys, from, keySlot),

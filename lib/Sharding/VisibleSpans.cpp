@@ -70,17 +70,17 @@ public:
   /// The rows of one piece of the queries that may see one of the keys, as
   /// whole chunks.
   RowSpan emitSeeing(Value queryPiece, Value keyPiece) {
-    RowSpan queries = getRows(extents.queries, queryPiece),
-            keys = getRows(extents.keys, keyPiece);
     // Zig-zag order is for masks that hide little, and asking about each
     // sequence of a packed batch for each chunk takes long.
     if (!whole.hasMask() || whole.isPacked() || extents.isZigzag)
-      return {b.index(0), queries.count};
-    Value chunk = b.ceilDiv(queries.count, kChunks);
+      return {b.index(0), extents.queries.count(b, queryPiece)};
+    RowSpan queries = getRows(extents.queries, queryPiece),
+            keys = getRows(extents.keys, keyPiece);
+    Value chunk = b.max(b.ceilDiv(queries.count, kChunks), 1);
     SmallVector<Value> ends = b.loop(
-        0, kChunks, 1, {queries.count, b.index(0)},
+        0, b.ceilDiv(queries.count, chunk), 1, {queries.count, b.index(0)},
         [&](Value number, ValueRange bounds) -> SmallVector<Value> {
-          Value begin = b.min(b.mul(number, chunk), queries.count);
+          Value begin = b.mul(number, chunk);
           Value end = b.min(b.add(begin, chunk), queries.count);
           RowSpan ofChunk{b.add(queries.first, begin), b.sub(end, begin)};
           Value sees = b.isLess(0, emitSpan(ofChunk, keys).count);

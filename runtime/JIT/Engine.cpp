@@ -122,7 +122,8 @@ Engine::Impl::build(std::string_view text, const CompileOptions &options,
     if (!object)
       return std::move(object).error();
     compiled = std::move(*object);
-    // A later process may find a ptxas that does not fail.
+    // A ptxas that had no memory or room for files may not fail the next time,
+    // and what is on disk would have the driver compile for good.
     bool isComplete =
         llvm::all_of(compiled->devices, [](const DeviceModule &module) {
           return module.code.remark.empty();

@@ -20,6 +20,12 @@ enum class CacheKind { contiguous, ring, paged };
 inline const std::vector<CacheKind> allCacheKinds = {
     CacheKind::contiguous, CacheKind::ring, CacheKind::paged};
 
+inline std::string nameOf(CacheKind kind) {
+  return kind == CacheKind::ring    ? "ring"
+         : kind == CacheKind::paged ? "paged"
+                                    : "contiguous";
+}
+
 /// Of rows that are attended to, and of the caches that hold them.
 struct CachedTypes {
   ElementType type, stored;

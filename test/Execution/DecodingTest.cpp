@@ -194,7 +194,7 @@ TEST(Decoding, is_prefill) {
       {ElementType::f32, true, 2e-2}};
   for (auto [kind, of] :
        coverChoices<CacheKind, Elements>(allCacheKinds, elements)) {
-    SCOPED_TRACE(int(kind));
+    SCOPED_TRACE(nameOf(kind));
     testDecode({kind, of.type, of.isInt8, of.tolerance});
   }
 }
@@ -203,7 +203,7 @@ TEST(Decoding, is_prefill) {
 TEST(Decoding, of_2000_rows_is_prefill) {
   for (auto [kind, isInt8] :
        coverChoices<CacheKind, bool>(allCacheKinds, {false, true})) {
-    SCOPED_TRACE(int(kind));
+    SCOPED_TRACE(nameOf(kind));
     DecodeCase test{kind, ElementType::f32, isInt8, isInt8 ? 2e-2 : 2e-6};
     test.steps = 2000;
     test.size = 32;

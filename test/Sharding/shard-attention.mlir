@@ -16,8 +16,8 @@
 // CHECK: %[[ROWS:.*]] = tensor.extract %[[SPANS]][%[[STEP]],
 // CHECK: %[[KEYS:.*]], %[[VALUES:.*]] = attn.rank_block %[[STEP]] of(%[[K]], %[[V]]
 // CHECK-SAME: spans(%[[SPANS]] : tensor<4x4xindex>) rows(%[[ROWS]]) stride 1
-// CHECK: %[[SEEING:.*]]:2 = scf.for {{.*}} -> (index, index)
 // CHECK: scf.if %{{.*}} -> (tensor<1x8x256x64xf32>, tensor<1x8x256xf32>) {
+// CHECK: %[[SEEING:.*]]:2 = scf.for {{.*}} -> (index, index)
 // CHECK: %[[FIRST:.*]] = tensor.extract %[[SPANS]][%[[STEP]],
 // CHECK: %[[POSITION:.*]] = arith.addi %{{.*}}, %[[SEEING]]#0
 // CHECK: %[[PART:.*]] = arith.muli %[[FROM]],

@@ -110,7 +110,7 @@ private:
     }
     if (isa<AttnDialect>(op->getDialect()))
       return op->emitOpError("has no lowering for a GPU");
-    if (!isa<scf::YieldOp, scf::ConditionOp>(op) &&
+    if (!isa<scf::YieldOp>(op) &&
         llvm::any_of(op->getOperands(), hasVectorType) &&
         llvm::none_of(op->getResultTypes(), llvm::IsaPred<VectorType>))
       return op->emitOpError("has no form for vectors of a tile on a GPU");
@@ -145,7 +145,8 @@ private:
   void foldWholeInsertions(scf::ForOp loop) {
     for (auto insert : llvm::make_early_inc_range(
              loop.getBody()->getOps<tensor::InsertSliceOp>()))
-      if (SmallVector<Value> whole; succeeded(b.tryFold(insert, whole)))
+      if (SmallVector<Value> whole;
+          succeeded(b.tryFold(insert, whole)) && !whole.empty())
         replace(insert, whole.front());
   }
 
