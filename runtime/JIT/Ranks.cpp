@@ -265,6 +265,23 @@ Status Ranks::meet() const {
   return communicator->allGather({&own, 1}, all, 1, size(), "that it is there");
 }
 
+/// The beginning of what a rank says of its failure, on all ranks: which of
+/// them is heard before the others are stopped is not known.
+static Expected<std::string> shareReason(mpi::Communicator &communicator,
+                                         const Status &status, int rank) {
+  constexpr std::size_t kMost = 1024;
+  std::string own = status ? std::string() : status.error().message;
+  own.resize(kMost);
+  std::string all(kMost * std::size_t(communicator.getSize()), '\0');
+  if (Status gathered = communicator.allGather(
+          std::as_bytes(std::span(own)), std::as_writable_bytes(std::span(all)),
+          1, communicator.getSize(), "why one does not compile");
+      !gathered)
+    return gathered.error();
+  std::string reason = all.substr(kMost * std::size_t(rank), kMost);
+  return reason.substr(0, reason.find('\0'));
+}
+
 /// An error on all ranks if they do not have the same of something, or if one
 /// of them has failed.
 static Status checkSame(mpi::Communicator &communicator,
@@ -282,14 +299,15 @@ static Status checkSame(mpi::Communicator &communicator,
                                  communicator.getSize(), "what it compiles");
       !gathered)
     return gathered;
-  // One rank says why.
   for (int rank = 0; rank < communicator.getSize(); ++rank)
-    if (all[record.size() * std::size_t(rank)] != '\0')
-      return rank == communicator.getRank()
-                 ? status
-                 : Error{"rank " + std::to_string(rank) +
-                             " could not compile its kernel",
-                         {}};
+    if (all[record.size() * std::size_t(rank)] != '\0') {
+      Expected<std::string> reason = shareReason(communicator, status, rank);
+      if (!reason || rank == communicator.getRank())
+        return reason ? status : reason.error();
+      return Error{"rank " + std::to_string(rank) +
+                       " could not compile its kernel: " + *reason,
+                   {}};
+    }
   std::size_t keySize = (record.size() - 1) / own.size();
   for (int rank = 1; rank < communicator.getSize(); ++rank)
     for (std::size_t i = 0; i < own.size(); ++i) {
