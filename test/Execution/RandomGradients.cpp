@@ -142,7 +142,8 @@ static Answer runGradient(const Kernel &kernel,
 /// error for each of `terms` elements of an output of 16 bits. That is uniform,
 /// up to half a unit of numbers that are around 1 at the most, where a row sees
 /// one key, with gradients that are standard normal: independent ones have a
-/// deviation of at most about `0.21 * sqrt(terms)` units together.
+/// deviation of at most about `0.21 * sqrt(terms)` units together. The bound is
+/// 2.4 times that, where all rows see one key.
 static double getSmallest(ElementType type, double terms) {
   double unit = type == ElementType::f64   ? 0x1p-30
                 : type == ElementType::f32 ? 0x1p-21

@@ -181,17 +181,19 @@ def check_mistakes(options, folder):
     ]
 
     def check(ranks, entry, arguments, more, message):
-        # Of its own, since another one is checked at the same time.
-        out = folder / f"{len(message)}-{ranks}-{entry}.npy"
-        code, output, seconds = run(
-            options, options.open_mpi, ranks, entry, arguments, f"--out={out}", *more
-        )
+        # A folder of its own, since another one is checked at the same time.
+        with tempfile.TemporaryDirectory(dir=folder) as own:
+            out = Path(own) / "out.npy"
+            code, output, seconds = run(
+                options, options.open_mpi, ranks, entry, arguments, f"--out={out}", *more
+            )
+            is_written = out.exists()
         expect(
             f"{message}: expected as an error of @{entry}",
             code not in (0, "none in time")
             and message in output
             and seconds < 20
-            and not out.exists(),
+            and not is_written,
             output,
         )
 

@@ -6,20 +6,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "test/Unit/MockCUDADriver.h"
+#include "test/Unit/MockImages.h"
 
 #include <algorithm>
-#include <cctype>
-#include <cstdlib>
 #include <cstring>
-#include <elf.h>
 #include <memory>
-#include <optional>
 #include <sstream>
 
-using attn::test::MockDriver;
-using attn::test::MockKernel;
-using attn::test::MockKernels;
-using attn::test::MockRecord;
+using namespace attn::test;
 
 MockDriver &MockDriver::get() {
   static MockDriver driver;
@@ -130,166 +124,6 @@ SharedMemory findSharedMemory(const MockDriver &driver) {
 
 /// What a block may have without being asked, and the registers of one.
 constexpr std::size_t sharedBytesForAll = 48 * 1024, registersOfBlock = 65536;
-
-//===----------------------------------------------------------------------===//
-// PTX and machine code
-//===----------------------------------------------------------------------===//
-
-/// The number behind `what` in a line, if that is there.
-std::optional<unsigned long> readNumber(const std::string &line,
-                                        const std::string &what) {
-  std::size_t at = line.find(what);
-  if (at == std::string::npos)
-    return std::nullopt;
-  return std::strtoul(line.c_str() + at + what.size(), nullptr, 10);
-}
-
-/// Whether a line of PTX has `name`, and not as part of a longer one.
-bool hasName(const std::string &line, const std::string &name) {
-  auto isOfName = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) || c == '_' ||
-           c == '$' || c == '%';
-  };
-  for (std::size_t at = line.find(name); at != std::string::npos;
-       at = line.find(name, at + 1)) {
-    std::size_t end = at + name.size();
-    if ((at == 0 || !isOfName(line[at - 1])) &&
-        (end == line.size() || !isOfName(line[end])))
-      return true;
-  }
-  return false;
-}
-
-/// The kernels of PTX: ".visible .entry NAME(", and a line for each parameter,
-/// such as ".param .u64 .ptr .align 1 NAME_param_0,". Buffers in workgroup
-/// memory are before them, such as ".shared .align 16 .b8 NAME[36864];", and
-/// count for the kernels that name them.
-MockKernels readPTX(const std::string &text) {
-  MockKernels kernels;
-  std::map<std::string, std::size_t> buffers;
-  MockKernel *kernel = nullptr;
-  bool isInParameters = false;
-  std::set<std::string> used;
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    constexpr const char *entry = ".entry ";
-    if (std::size_t at = line.find(entry); at != std::string::npos) {
-      at += std::strlen(entry);
-      kernel = &kernels[line.substr(at, line.find('(') - at)];
-      isInParameters = line.find(')') == std::string::npos;
-      used.clear();
-      continue;
-    }
-    if (line.find(".shared ") != std::string::npos &&
-        line.find(".extern") == std::string::npos &&
-        line.find('[') != std::string::npos &&
-        line.find(".b8 ") != std::string::npos) {
-      std::size_t name = line.find(".b8 ") + 4, size = line.find('[', name);
-      buffers[line.substr(name, size - name)] =
-          std::strtoul(line.c_str() + size + 1, nullptr, 10);
-      continue;
-    }
-    if (!kernel)
-      continue;
-    std::istringstream words(line);
-    std::string word, type;
-    if (isInParameters && words >> word >> type && word == ".param")
-      kernel->parameters.push_back(std::stoul(type.substr(2)) / 8);
-    else if (line.find(')') != std::string::npos)
-      isInParameters = false;
-    if (std::optional<unsigned long> threads = readNumber(line, ".maxntid "))
-      kernel->threads = unsigned(*threads);
-    for (const auto &[name, size] : buffers)
-      if (hasName(line, name) && used.insert(name).second)
-        kernel->sharedBytes += size;
-  }
-  return kernels;
-}
-
-/// The driver that PTX takes, of which a line is ".version 8.0"; 0 if it says
-/// nothing.
-int findVersionOfPTX(const std::string &text) {
-  std::optional<unsigned long> major = readNumber(text, ".version ");
-  if (!major || *major < 8)
-    return 0;
-  unsigned long minor =
-      *readNumber(text, ".version " + std::to_string(*major) + ".");
-  return int((*major + 4) * 1000 + (minor + (*major == 8 && minor > 5)) * 10);
-}
-
-/// Reads a T at an offset of the image, which ends behind it.
-template <typename T> T readAt(const char *image, std::size_t offset) {
-  T value;
-  std::memcpy(&value, image + offset, sizeof(T));
-  return value;
-}
-
-/// The kernels of machine code, an ELF file: ".nv.info" has the registers of
-/// each, ".nv.info.NAME" its parameters and most threads, and ".nv.shared.NAME"
-/// is as large as its workgroup memory (as cuobjdump -elf prints them).
-MockKernels readMachineCode(const char *image) {
-  constexpr std::uint8_t maxThreads = 0x05, parameter = 0x17, registers = 0x2f,
-                         sized = 4;
-  auto header = readAt<Elf64_Ehdr>(image, 0);
-  std::vector<Elf64_Shdr> sections;
-  for (std::size_t i = 0; i < header.e_shnum; ++i)
-    sections.push_back(
-        readAt<Elf64_Shdr>(image, header.e_shoff + i * sizeof(Elf64_Shdr)));
-  auto nameOf = [&](const Elf64_Shdr &section) {
-    return std::string(image + sections[header.e_shstrndx].sh_offset +
-                       section.sh_name);
-  };
-  auto nameOfSymbol = [&](std::uint32_t index) -> std::string {
-    for (const Elf64_Shdr &section : sections)
-      if (section.sh_type == SHT_SYMTAB)
-        return image + sections[section.sh_link].sh_offset +
-               readAt<Elf64_Sym>(image,
-                                 section.sh_offset + index * sizeof(Elf64_Sym))
-                   .st_name;
-    return "";
-  };
-  MockKernels kernels;
-  constexpr const char *code = ".text.", *info = ".nv.info",
-                       *shared = ".nv.shared.";
-  for (const Elf64_Shdr &section : sections)
-    if (nameOf(section).starts_with(code))
-      kernels[nameOf(section).substr(std::strlen(code))];
-  for (const Elf64_Shdr &section : sections) {
-    std::string name = nameOf(section);
-    if (name.starts_with(shared))
-      if (auto found = kernels.find(name.substr(std::strlen(shared)));
-          found != kernels.end())
-        found->second.sharedBytes = section.sh_size;
-    if (!name.starts_with(info))
-      continue;
-    auto found =
-        kernels.find(name.substr(std::min(name.size(), std::strlen(info) + 1)));
-    std::size_t at = section.sh_offset, end = at + section.sh_size;
-    while (at + 4 <= end) {
-      auto format = readAt<std::uint8_t>(image, at),
-           kind = readAt<std::uint8_t>(image, at + 1);
-      std::size_t size =
-          format == sized ? readAt<std::uint16_t>(image, at + 2) : 0;
-      at += 4;
-      if (kind == registers && found == kernels.end()) {
-        auto of = kernels.find(nameOfSymbol(readAt<std::uint32_t>(image, at)));
-        if (of != kernels.end())
-          of->second.registers = readAt<std::uint32_t>(image, at + 4);
-      } else if (kind == parameter && found != kernels.end()) {
-        auto &parameters = found->second.parameters;
-        std::size_t number = readAt<std::uint16_t>(image, at + 4);
-        parameters.resize(std::max(parameters.size(), number + 1));
-        parameters[number] = readAt<std::uint32_t>(image, at + 8) >> 18;
-      } else if (kind == maxThreads && found != kernels.end()) {
-        found->second.threads = readAt<std::uint32_t>(image, at) *
-                                readAt<std::uint32_t>(image, at + 4) *
-                                readAt<std::uint32_t>(image, at + 8);
-      }
-      at += size;
-    }
-  }
-  return kernels;
-}
 
 int allocate(Call &call, std::uint64_t *address, std::size_t bytes) {
   return call.requireContext()
@@ -452,22 +286,14 @@ ATTN_EXPORT int cuModuleLoadDataEx(void **module, const void *image,
     text.clear();
   } else if (call.driver.ofMachineCode != success) {
     return call.require(false, call.driver.ofMachineCode).code;
-  } else if (text.starts_with(ELFMAG)) {
+  } else if (isMachineCode(text)) {
     kernels = readMachineCode(static_cast<const char *>(image));
     text.clear();
   }
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
-    std::istringstream words(line);
-    std::string word, name;
-    std::size_t arguments;
-    if (words >> word >> name >> arguments && word == "kernel") {
-      MockKernel &kernel = kernels[name];
-      kernel.parameters.assign(arguments, sizeof(std::uint64_t));
-      kernel.registers = unsigned(readNumber(line, "registers ").value_or(0));
-      kernel.sharedBytes = readNumber(line, "shared ").value_or(0);
+    if (readTextLine(line, kernels))
       continue;
-    }
     // CU_JIT_ERROR_LOG_BUFFER and its size.
     if (count == 2 && options[0] == 5 && options[1] == 6)
       std::strncpy(static_cast<char *>(values[0]),

@@ -22,6 +22,7 @@
 #define ATTN_TEST_UNIT_MOCKCUDADRIVER_H
 
 #include "attn/export.h"
+#include "test/Unit/MockImages.h"
 
 #include <array>
 #include <cstddef>
@@ -44,21 +45,10 @@ struct MockLaunch {
   std::vector<std::uint64_t> arguments;
 };
 
-struct MockKernel {
-  std::vector<std::size_t> parameters; ///< Bytes of each.
-  /// Of a thread, where it is known, as it is in machine code alone.
-  unsigned registers = 0;
-  std::size_t sharedBytes = 0; ///< Of a block, without dynamic ones.
-  unsigned threads = 1024;     ///< The most of a block.
-};
-
 /// An event in a stream.
 struct MockRecord {
   const void *event, *stream;
 };
-
-/// The kernels of a module.
-using MockKernels = std::map<std::string, MockKernel>;
 
 /// The driver's state, between tests too: start with reset().
 struct MockDriver {
