@@ -123,7 +123,8 @@ SharedMemory findSharedMemory(const MockDriver &driver) {
 }
 
 /// What a block may have without being asked, and the registers of one.
-constexpr std::size_t sharedBytesForAll = 48 * 1024, registersOfBlock = 65536;
+constexpr std::size_t sharedBytesForAll = std::size_t(48) << 10,
+                      registersOfBlock = 65536;
 
 int allocate(Call &call, std::uint64_t *address, std::size_t bytes) {
   return call.requireContext()

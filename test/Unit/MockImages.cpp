@@ -91,7 +91,7 @@ int attn::test::findVersionOfPTX(const std::string &text) {
   if (!major || *major < 8)
     return 0;
   unsigned long minor =
-      *readNumber(text, ".version " + std::to_string(*major) + ".");
+      readNumber(text, ".version " + std::to_string(*major) + ".").value_or(0);
   return int((*major + 4) * 1000 + (minor + (*major == 8 && minor > 5)) * 10);
 }
 
