@@ -31,14 +31,12 @@ static std::string checkRange(int64_t value, int64_t low, int64_t high) {
   return (Twine(low) + " to " + Twine(high)).str();
 }
 
-LogicalResult TargetAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                                 int64_t vectorBits, int64_t vectorRegisters,
-                                 bool scalef, bool bf16Dot, bool bf16Tiles,
-                                 bool i8Dot, bool quantizeQueries,
-                                 int64_t l1Bytes, int64_t l2Bytes,
-                                 int64_t pageBytes, int64_t memoryNs,
-                                 int64_t memoryGbs, int64_t gpuMultiprocessors,
-                                 int64_t gpuSharedBytes) {
+LogicalResult TargetAttr::verify(
+    function_ref<InFlightDiagnostic()> emitError, int64_t vectorBits,
+    int64_t vectorRegisters, bool scalef, bool bf16Dot, bool bf16Tiles,
+    bool i8Dot, bool quantizeQueries, int64_t cores, int64_t l1Bytes,
+    int64_t l2Bytes, int64_t lineBytes, int64_t pageBytes, int64_t memoryNs,
+    int64_t memoryGbs, int64_t gpuMultiprocessors, int64_t gpuSharedBytes) {
   constexpr int64_t kMostBytes = int64_t(1) << 40;
   struct Parameter {
     StringRef name;
@@ -50,9 +48,12 @@ LogicalResult TargetAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                      checkChoice(vectorBits, {128, 256, 512})},
            Parameter{"vector_registers", vectorRegisters,
                      checkChoice(vectorRegisters, {8, 16, 32})},
+           Parameter{"cores", cores, checkRange(cores, 1, 1 << 20)},
            Parameter{"l1_bytes", l1Bytes,
                      checkRange(l1Bytes, 4096, kMostBytes)},
            Parameter{"l2_bytes", l2Bytes, checkRange(l2Bytes, 0, kMostBytes)},
+           Parameter{"line_bytes", lineBytes,
+                     checkChoice(lineBytes, {32, 64, 128, 256})},
            Parameter{"page_bytes", pageBytes,
                      checkRange(pageBytes, 4096, kMostBytes)},
            Parameter{"memory_ns", memoryNs, checkRange(memoryNs, 1, 10000)},

@@ -39,7 +39,9 @@ def Attn_TargetAttr : AttrDef<Attn_Dialect, "Target"> {
     | `bf16_tiles` | products of tiles of pairs of bf16 (AMX-BF16), besides AVX512-BF16 |
     | `i8_dot` | dot products of four i8, unsigned and signed (AVX512-VNNI, or AVX-VNNI on 256 bits) |
     | `quantize_queries` | not the machine's, but its user's choice: keys in caches of i8 are multiplied as integers where there are `i8_dot`, with queries that are rounded to i8; faster, and less exact |
-    | `l1_bytes`, `l2_bytes` | size of a cache of the first two levels; 0: there is none |
+    | `cores` | cores, each of which may run a thread of a kernel |
+    | `l1_bytes`, `l2_bytes` | what one core has of a cache of the first two levels: of one that several share, its part; 0: there is none |
+    | `line_bytes` | size of a line of them, which is fetched as a whole |
     | `page_bytes` | size of a page of virtual memory |
     | `memory_ns`, `memory_gbs` | time from a prefetch to its line where the memory is busy, and the bytes that one core reads from it in a nanosecond: their product is what has to be under way |
     | `gpu_multiprocessors` | multiprocessors of the GPU, each of which computes several workgroups at once |
@@ -56,8 +58,10 @@ def Attn_TargetAttr : AttrDef<Attn_Dialect, "Target"> {
     Attn_TargetFlag:$scalef, Attn_TargetFlag:$bf16_dot,
     Attn_TargetFlag:$bf16_tiles, Attn_TargetFlag:$i8_dot,
     Attn_TargetFlag:$quantize_queries,
+    Attn_TargetNumber<"16">:$cores,
     Attn_TargetNumber<"1 << 15">:$l1_bytes,
     Attn_TargetNumber<"1 << 20">:$l2_bytes,
+    Attn_TargetNumber<"64">:$line_bytes,
     Attn_TargetNumber<"4096">:$page_bytes,
     Attn_TargetNumber<"500">:$memory_ns,
     Attn_TargetNumber<"32">:$memory_gbs,

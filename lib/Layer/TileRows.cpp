@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialect/Plan/Target.h"
 #include "dialect/Shared/IndexBuilder.h"
 #include "lib/Layer/Passes.h"
 #include "lib/Layer/RowGroup.h"
@@ -24,9 +25,13 @@ namespace mlir::attn {
 using namespace mlir;
 using namespace mlir::attn;
 
-/// Elements of a tile, about: enough to pay for handing it to a thread, and few
-/// enough that it stays in the first two levels of the caches.
-static constexpr int64_t elementsPerTile = 8192;
+/// Rows of a tile, of so many elements in all: about as many as the first level
+/// of the caches has room for in f32, which pays for handing it to a thread.
+static int64_t getRowsOfTile(Operation *op, int64_t rowElements) {
+  int64_t elements = getTarget(op).getL1Bytes() / 4;
+  return int64_t(
+      llvm::bit_ceil(uint64_t(llvm::divideCeil(elements, rowElements))));
+}
 
 namespace {
 
@@ -242,8 +247,7 @@ struct TileRows : attn::impl::TileRowsBase<TileRows> {
         std::optional<RowGroup> group = RowGroup::find(op);
         if (!group)
           continue;
-        int64_t rows = llvm::bit_ceil<uint64_t>(
-            llvm::divideCeil(elementsPerTile, group->getRowElements()));
+        int64_t rows = getRowsOfTile(op, group->getRowElements());
         int64_t all = group->getMembers().back().getStaticRows();
         if (!ShapedType::isDynamic(all) && all <= rows)
           continue;

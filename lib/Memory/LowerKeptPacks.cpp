@@ -63,9 +63,9 @@ private:
       most = b.max(op.getMost(), 1);
       sizes = {b.add(most, int64_t(op.getOverlap()))};
     }
-    Value room =
-        memref::AllocOp::create(b, cast<MemRefType>(op.getPacks().getType()),
-                                sizes, b.getI64IntegerAttr(kCacheLineBytes));
+    Value room = memref::AllocOp::create(
+        b, cast<MemRefType>(op.getPacks().getType()), sizes,
+        b.getI64IntegerAttr(getTarget(op).getLineBytes()));
     keepBuffer(room);
     return room;
   }

@@ -45,8 +45,8 @@ PrefetchShares::PrefetchShares(Operation *op) {
 /// Elements in a cache line.
 static int64_t getLineSize(PrefetchOp op) {
   auto type = cast<MemRefType>(op.getSource().getType());
-  return std::max<int64_t>(kCacheLineBytes * 8 / type.getElementTypeBitWidth(),
-                           1);
+  return std::max<int64_t>(
+      getTarget(op).getLineBytes() * 8 / type.getElementTypeBitWidth(), 1);
 }
 
 /// Elements of a row that are fetched; 0 where they are no neighbours.

@@ -57,7 +57,7 @@ static void emitBeginnings(OpBuilder &builder, tensor::ExtractSliceOp rows,
   RankedTensorType type = rows.getType();
   int64_t perPage =
               std::max<int64_t>(target.getPageBytes() / getRowBytes(rows), 1),
-          line = kCacheLineBytes * 8 / type.getElementTypeBitWidth();
+          line = target.getLineBytes() * 8 / type.getElementTypeBitWidth();
   OpFoldResult count = b.apply(b.getAffineSymbolExpr(0).ceilDiv(perPage),
                                {b.size(later, 0)}),
                width = b.getIndexAttr(std::min(line, type.getDimSize(1)));

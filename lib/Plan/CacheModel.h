@@ -18,8 +18,9 @@
 
 namespace mlir::attn {
 
-/// Of a CPU.
-inline constexpr int64_t kCacheLineBytes = 64;
+/// Bytes of a multiprocessor's workgroup memory that each workgroup takes
+/// beside what it asks for.
+inline constexpr int64_t kReservedOfWorkgroup = 1 << 10;
 
 class CacheModel {
 public:
@@ -49,8 +50,8 @@ public:
   /// Keys of a chunk: so many blocks that merging its state with others takes
   /// no time to speak of.
   int64_t getChunk() const;
-  /// Parallel iterations that leave no thread of most machines without one.
-  int64_t getIterations() const { return 16; }
+  /// Parallel iterations that leave no thread without one.
+  int64_t getIterations() const { return target.getCores(); }
   /// Of a tile of a projection, and features of a block.
   struct ProjectionSizes {
     int64_t rows, columns, features;
@@ -77,13 +78,19 @@ public:
   int64_t getMultiTokenBackwardRows() const { return 48; }
   /// Of a tile of multi-token attention, at most: rows with a strip of all
   /// keys, and of all heads, but of the smallest strips; elements of the strip
-  /// of a chunk of keys, but of the smallest. They stay in the second level.
+  /// of a chunk of keys, but of the smallest, which stay in the second level.
+  /// More keys of a chunk make a strip larger, and what is done once for it no
+  /// cheaper. Tiles have at least so many rows where the last one is fuller
+  /// with fewer.
   struct StripSizes {
-    int64_t rows, rowsOfHeads, elementsOfChunk;
+    int64_t rows, rowsOfHeads, elementsOfChunk, keysOfChunk, leastRows;
   };
   StripSizes getStripSizes() const {
-    return {
-        .rows = 48, .rowsOfHeads = 384, .elementsOfChunk = int64_t(64) * 1024};
+    return {.rows = 48,
+            .rowsOfHeads = 384,
+            .elementsOfChunk = target.getL2Bytes() / 16,
+            .keysOfChunk = 512,
+            .leastRows = 48};
   }
   /// Keys that are fetched ahead are so far away at most, a power of 2: they
   /// stay in the second level until tiles read them.
@@ -105,6 +112,14 @@ public:
   int64_t getBytesAhead(bool hasPanels) const {
     return getBytesUnderWay() / (hasPanels ? 8 : 1);
   }
+  /// Blocks of `bytes` that workgroups of a GPU copy ahead, beside queries of
+  /// `queryBytes`, where the longest row has `size` elements: as many as the
+  /// workgroups of a multiprocessor have room for in what it has of workgroup
+  /// memory, of which each takes some for itself: three, whose registers it has
+  /// for short heads, else two; but all that 48 KB have room for. Two if 96 KB
+  /// have room for them, beside which 164 KB of sm_80 have some for queries;
+  /// else 1.
+  int64_t getStages(int64_t bytes, int64_t queryBytes, int64_t size) const;
   /// Blocks of which it is looked up where they begin that have to be known
   /// before one is read, for its first lines to be there.
   int64_t getBlocksLookedUp() const { return 3; }

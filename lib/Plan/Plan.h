@@ -37,10 +37,6 @@ inline constexpr int64_t kLanesOfWarp = 32, kRowsOfWarp = 16;
 /// memory for heads of 128 elements.
 inline constexpr int64_t kRowsOfWorkgroup = 4 * kRowsOfWarp;
 
-/// Bytes of a multiprocessor's workgroup memory that each workgroup takes
-/// beside what it asks for.
-inline constexpr int64_t kReservedOfWorkgroup = 1 << 10;
-
 /// Workgroups of a multiprocessor that parts of keys are computed by; and about
 /// as many keys as a part has at least: another one would cost more than it
 /// saves.

@@ -60,7 +60,7 @@ static SmallVector<Choice> listChoices(Operation *op,
     return {{&PlanFields::rows, planned.rows},
             {&PlanFields::columns, planned.columns, planned.lanes},
             {&PlanFields::features, planned.features, kFeaturesPerTile},
-            {&PlanFields::ahead, ahead, kCacheLineBytes, mostBytes}};
+            {&PlanFields::ahead, ahead, target.getLineBytes(), mostBytes}};
   }
   auto attention = dyn_cast<AttentionOp>(op);
   if (!attention)
@@ -75,7 +75,7 @@ static SmallVector<Choice> listChoices(Operation *op,
       {&PlanFields::keys, planned.keys, /*unit=*/8,
        mostBytes / std::max<int64_t>(rowBytes, 1)},
       {&PlanFields::chunk, chunk, kChunkUnit, int64_t(1) << 20},
-      {&PlanFields::ahead, readsMemory ? ahead : 0, kCacheLineBytes,
+      {&PlanFields::ahead, readsMemory ? ahead : 0, target.getLineBytes(),
        mostBytes}};
   bool isKnown =
       !attention.isRagged() && !attention.getQueryType().isDynamicDim(2);

@@ -103,8 +103,8 @@ void ProjectionTiles::fetchOperands(const Tile &tile, const Product &product) {
 
 void ProjectionTiles::fetchForWrite(Value matrix) {
   auto type = cast<RankedTensorType>(matrix.getType());
-  constexpr int64_t kBitsOfLine = 8 * kCacheLineBytes;
+  int64_t bitsOfLine = 8 * getTarget(op).getLineBytes();
   // Other rows' lines would be fetched twice.
-  if (type.getDimSize(1) * type.getElementTypeBitWidth() % kBitsOfLine == 0)
+  if (type.getDimSize(1) * type.getElementTypeBitWidth() % bitsOfLine == 0)
     spread(matrix, getRowsPerPack()).setForWrite(true);
 }

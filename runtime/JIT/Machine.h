@@ -16,7 +16,8 @@ namespace attn::jit {
 /// What of a machine is not its processor's instructions. 0 is what is not
 /// known, for which `#attn.target` has defaults.
 struct Machine {
-  std::int64_t l1Bytes = 0, l2Bytes = 0, pageBytes = 0;
+  std::int64_t cores = 0, l1Bytes = 0, l2Bytes = 0, lineBytes = 0,
+               pageBytes = 0;
 
   /// What is known, as parameters of `#attn.target`, each after a comma.
   std::string text() const;

@@ -89,21 +89,24 @@ protected:
   }
   void TearDown() override { llvm::sys::fs::remove_directories(folder); }
 
-  void write(int index, const char *name, const std::string &line) {
+  void write(const std::string &name, const std::string &line) {
     llvm::SmallString<128> path(folder);
-    llvm::sys::path::append(path, "cpu0", "cache",
-                            "index" + std::to_string(index));
-    ASSERT_FALSE(llvm::sys::fs::create_directories(path));
     llvm::sys::path::append(path, name);
+    ASSERT_FALSE(
+        llvm::sys::fs::create_directories(llvm::sys::path::parent_path(path)));
     std::error_code error;
     llvm::raw_fd_ostream(path, error) << line << "\n";
     ASSERT_FALSE(error);
   }
   void writeCache(int index, const char *level, const char *type,
                   const char *size) {
-    write(index, "level", level);
-    write(index, "type", type);
-    write(index, "size", size);
+    writeOfCache(index, "level", level);
+    writeOfCache(index, "type", type);
+    writeOfCache(index, "size", size);
+  }
+  void writeOfCache(int index, const std::string &name,
+                    const std::string &line) {
+    write("cpu0/cache/index" + std::to_string(index) + "/" + name, line);
   }
   attn::jit::Machine read() {
     return attn::jit::readMachine(std::string(folder));
@@ -120,6 +123,32 @@ TEST_F(Caches, AreThoseOfTheFolder) {
   attn::jit::Machine machine = read();
   EXPECT_EQ(machine.l1Bytes, 48 << 10);
   EXPECT_EQ(machine.l2Bytes, 2 << 20);
+}
+
+/// A core that is alone on its first level and shares the second one with three
+/// others, each of two threads.
+TEST_F(Caches, AreTheCoresPartOfWhatSeveralShare) {
+  write("online", "0-15,32-39");
+  write("cpu0/topology/thread_siblings_list", "0,32");
+  writeCache(0, "1", "Data", "32K");
+  writeOfCache(0, "shared_cpu_list", "0,32");
+  writeOfCache(0, "coherency_line_size", "128");
+  writeCache(2, "2", "Unified", "4M");
+  writeOfCache(2, "shared_cpu_list", "0-3,32-35");
+  attn::jit::Machine machine = read();
+  EXPECT_EQ(machine.cores, 12);
+  EXPECT_EQ(machine.l1Bytes, 32 << 10);
+  EXPECT_EQ(machine.l2Bytes, 1 << 20);
+  EXPECT_EQ(machine.lineBytes, 128);
+}
+
+TEST_F(Caches, AreNotSharedByWhatIsNoList) {
+  write("online", "all");
+  writeCache(2, "2", "Unified", "1M");
+  writeOfCache(2, "shared_cpu_list", "3-1");
+  attn::jit::Machine machine = read();
+  EXPECT_EQ(machine.cores, 0);
+  EXPECT_EQ(machine.l2Bytes, 1 << 20);
 }
 
 /// What is not known has a default: it is not in the text.

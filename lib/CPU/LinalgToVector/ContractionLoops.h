@@ -38,8 +38,9 @@ struct Contraction {
   /// What is read after B, in its form, and B itself, if it is a stream from
   /// memory; or null.
   TypedValue<MemRefType> next{}, stream{};
-  /// Bytes of it that are fetched ahead of those that are read.
-  int64_t bytesAhead = 0;
+  /// Bytes of it that are fetched ahead of those that are read, and of a cache
+  /// line.
+  int64_t bytesAhead = 0, lineBytes = 0;
   /// Rows of C, and steps of all contracted dimensions, at most; 0: any number.
   int64_t mostRows = 0, mostSteps = 0;
   /// Whether the loop around multiplies others of A by the same B, and both

@@ -347,7 +347,7 @@ void VectorBlocks::emitStep(ValueRange rows, ValueRange columns, ValueRange k,
         getIndices(contraction.mapOfB, /*row=*/{}, b.mul(column, factor), k);
     int64_t bytes =
         int64_t(i) * factor * width * typeOfB.getIntOrFloatBitWidth() / 8;
-    if (bytes % kCacheLineBytes == 0 && contraction.stream)
+    if (contraction.stream && bytes % contraction.lineBytes == 0)
       fetchRow(k, column);
     if (contraction.widensPairs) {
       auto [even, odd] = loadSplit(b, contraction.b, indices, width);

@@ -88,6 +88,7 @@ static void findPrefetches(linalg::LinalgOp op, Contraction &contraction) {
       contraction.next = next;
       contraction.stream = contraction.b;
       contraction.bytesAhead = int64_t(*stream.getStream());
+      contraction.lineBytes = getTarget(op).getLineBytes();
     }
   }
   contraction.mostRows = getMost(contraction.c, 0);

@@ -87,7 +87,7 @@ public:
       tile.reads.push_back(read);
     }
     tiles = llvm::to_vector(llvm::make_second_range(ofSources.takeVector()));
-    numStages = chooseNumStages(queryBytes);
+    numStages = getNumStages(queryBytes);
   }
 
   LogicalResult run() {
@@ -110,24 +110,13 @@ public:
   }
 
 private:
-  /// As many as the workgroups of a multiprocessor have room for in what it has
-  /// of workgroup memory, of which each takes some for itself and for queries:
-  /// three, whose registers it has for short heads, else two; but all that 48
-  /// KB have room for. Two if 96 KB have room for them, beside which 164 KB of
-  /// sm_80 have some for queries; else 1.
-  int64_t chooseNumStages(int64_t queryBytes) {
-    constexpr int64_t kLeastBytes = 48 << 10, kMostBytes = 96 << 10, kMost = 4;
+  int64_t getNumStages(int64_t queryBytes) {
     int64_t bytes = 0, size = 0;
     for (const StagedTile &tile : tiles) {
       bytes += getTileBytes(tile.type);
       size = std::max(size, tile.type.getShape().back());
     }
-    int64_t workgroups = size <= 64 ? 3 : 2;
-    int64_t free = std::max(getTarget(loop).getGpuSharedBytes() / workgroups -
-                                kReservedOfWorkgroup - queryBytes,
-                            kLeastBytes);
-    return std::clamp<int64_t>(free / bytes, 2 * bytes <= kMostBytes ? 2 : 1,
-                               kMost);
+    return CacheModel(getTarget(loop)).getStages(bytes, queryBytes, size);
   }
 
   void prepare(StagedTile &tile) {
