@@ -46,4 +46,19 @@ def Attn_OnlineLayoutAttr : EnumAttr<Attn_Dialect, Attn_OnlineLayout, "layout"> 
   let assemblyFormat = "`<` $value `>`";
 }
 
+def Attn_Packs : I32Enum<"Packs", "where packs of rows are made", [
+    I32EnumCase<"Block", 0, "block">,
+    I32EnumCase<"Shared", 1, "shared">,
+    I32EnumCase<"Kept", 2, "kept">]> {
+  let cppNamespace = "::mlir::attn";
+  let description = [{
+    Where what tiles multiply in packs is packed, the values of attention in
+    pairs or the rows of a projection:
+
+    - `block`: in each block of keys, by the tile that reads it;
+    - `shared`: before the parallel loop over tiles, for all of them;
+    - `kept`: in the tiles, each of which keeps packs for the next of its thread.
+  }];
+}
+
 #endif // ATTN_DIALECT_ATTNENUMS_TD

@@ -26,7 +26,7 @@ HOST = ["attn/"]
 COMPILER = ["dialect/"]
 RULES = {
     "dialect": STD + MLIR,
-    "lib/Plan": STD + MLIR + COMPILER,
+    "lib/Plan": STD + MLIR + COMPILER + ["lib/Regions/"],
     "lib/Regions": STD + MLIR + COMPILER,
     "lib/Math": STD + MLIR,
     "lib/Kernel": STD + MLIR + COMPILER + ["lib/Math/", "lib/Regions/"],

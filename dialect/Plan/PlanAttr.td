@@ -38,10 +38,11 @@ def Attn_PlanAttr : AttrDef<Attn_Dialect, "Plan"> {
     | `rest` | attention | the plan of the rows after as many whole tiles as there are, if they are computed in another way |
     | `lanes` | attention, projection | elements of a vector: rows of a tile, or columns, are computed by multiples of it |
     | `head_size` | attention | elements of rows of queries and keys, those that are padded with 0 among them |
-    | `keys` | attention | keys of a block, if what they are read from does not make it smaller |
+    | `keys` | attention | keys of a block, if what they are read from does not make it smaller; of multi-token attention, those of a strip of scores, if it does not have all that a tile sees |
     | `chunk` | attention | keys of a part that is computed in parallel with others of one tile (split-KV) |
     | `columns` | projection | columns of a tile |
     | `features` | projection | features of a block: what is multiplied before the next rows of a tile |
+    | `packs` | attention in pairs, projection | where the values, or the rows, are packed: in each `block` of keys, `shared` by all tiles, before them, or `kept` by a tile for the next of its thread |
     | `ahead` | attention, projection | bytes of a stream of keys, values or weights from memory that are fetched ahead of where they are read; not said: what the memory of the target needs |
     | `batch_invariant` | attention | all numbers of queries are computed in one order of sums: a query's bits do not depend on how many come with it |
 
@@ -52,6 +53,7 @@ def Attn_PlanAttr : AttrDef<Attn_Dialect, "Plan"> {
     Attn_PlanNumber:$heads, Attn_PlanNumber:$rows, Attn_PlanNumber:$lanes,
     Attn_PlanNumber:$head_size, Attn_PlanNumber:$keys, Attn_PlanNumber:$chunk,
     Attn_PlanNumber:$columns, Attn_PlanNumber:$features,
+    OptionalParameter<"::std::optional<::mlir::attn::Packs>">:$packs,
     Attn_PlanNumber:$ahead,
     DefaultValuedParameter<"bool", "false">:$batch_invariant,
     OptionalParameter<"::mlir::attn::PlanAttr">:$rest);

@@ -14,7 +14,9 @@ namespace mlir::attn {
 struct PlanFields {
   std::optional<OnlineLayout> layout = {};
   int64_t heads = 0, rows = 0, lanes = 0, headSize = 0, keys = 0, chunk = 0;
-  int64_t columns = 0, features = 0, ahead = 0;
+  int64_t columns = 0, features = 0;
+  std::optional<Packs> packs = {};
+  int64_t ahead = 0;
   bool isBatchInvariant = false;
   PlanAttr rest = {};
 };

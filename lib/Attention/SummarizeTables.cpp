@@ -13,8 +13,6 @@
 #include "lib/Regions/TableRanges.h"
 
 #include "mlir/Analysis/SliceAnalysis.h"
-#include "mlir/Dialect/Affine/IR/AffineOps.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/PatternMatch.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetOperations.h"
@@ -115,21 +113,6 @@ void remarkOnConditions(AttentionOp op,
   }
 }
 
-void emitBlockRange(OpBuilder &b, Value table, ArrayRef<int64_t> sizes) {
-  b.setInsertionPointAfterValue(table);
-  Location loc = table.getLoc();
-  SmallVector<OpFoldResult> counts;
-  for (auto [dim, size] : llvm::enumerate(sizes))
-    counts.push_back(affine::makeComposedFoldedAffineApply(
-        b, loc, b.getAffineSymbolExpr(0).ceilDiv(size),
-        tensor::getMixedSize(b, loc, table, int64_t(dim))));
-  Type type = cast<RankedTensorType>(table.getType()).getElementType();
-  SmallVector<Value> outs;
-  for (int i = 0; i < 2; ++i)
-    outs.push_back(tensor::EmptyOp::create(b, loc, counts, type));
-  BlockRangeOp::create(b, loc, TypeRange(outs), table, outs, sizes);
-}
-
 } // namespace
 
 void attn::summarizeTables(RewriterBase &rewriter, ArrayRef<AttentionOp> ops,
@@ -143,8 +126,10 @@ void attn::summarizeTables(RewriterBase &rewriter, ArrayRef<AttentionOp> ops,
   for (auto &[table, sizes] : tables) {
     // The elements themselves are as few.
     bool isSmall = llvm::all_of(sizes, [](int64_t size) { return size == 1; });
-    if (!isSmall)
-      emitBlockRange(rewriter, table, sizes);
+    if (isSmall)
+      continue;
+    rewriter.setInsertionPointAfterValue(table);
+    emitBlockRange(rewriter, table, sizes);
   }
   for (AttentionOp op : ops)
     remarkOnConditions(op, withoutRange);

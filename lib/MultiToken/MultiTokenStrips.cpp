@@ -31,9 +31,9 @@ StripLowering::StripLowering(MultiTokenAttentionOp op, OpBuilder &builder)
       halo(op.getHalo()) {}
 
 StripLowering::StripLowering(MultiTokenAttentionOp op, OpBuilder &builder,
-                             int64_t mostRows)
+                             PlanAttr plan)
     : StripLowering(op, builder) {
-  chooseTile(mostRows);
+  setTile(plan);
 }
 
 void StripLowering::prepare() {
@@ -279,10 +279,14 @@ struct MultiTokenToStrips
   }
 
   LogicalResult lower(MultiTokenAttentionOp op, IRRewriter &rewriter) {
-    FailureOr<int64_t> rows = getRows(op, findObstacle(op));
-    if (failed(rows) || *rows == 0)
-      return success(succeeded(rows));
-    rewriter.replaceOp(op, StripLowering(op, rewriter, *rows).emit());
+    FailureOr<PlanAttr> plan = getWholePlan(op, findObstacle(op));
+    if (failed(plan) || !*plan)
+      return success(succeeded(plan));
+    // Without a convolution after the softmax, strips have some of the keys.
+    if (!op.getStagesAfter().kernel && (*plan).getKeys() < kKeys)
+      return op->emitError("expected an attn.plan with 'keys', as attn-plan "
+                           "attaches");
+    rewriter.replaceOp(op, StripLowering(op, rewriter, *plan).emit());
     return success();
   }
 
@@ -292,26 +296,25 @@ struct MultiTokenToStrips
         failed(differentiateRegion(op.getScore(), op.getScore().getArgument(0),
                                    slope)))
       return failure();
-    FailureOr<int64_t> rows = getRows(op, findObstacleOfGradients(op, slope));
-    if (failed(rows) || *rows == 0)
-      return success(succeeded(rows));
+    FailureOr<PlanAttr> plan =
+        getWholePlan(op, findObstacleOfGradients(op, slope));
+    if (failed(plan) || !*plan)
+      return success(succeeded(plan));
     // Only for what it says.
     MultiTokenAttentionOp attention = op.createAttention(rewriter);
     rewriter.replaceOp(
-        op, StripBackward(op, attention, slope, rewriter, *rows).emit());
+        op, StripBackward(op, attention, slope, rewriter, *plan).emit());
     rewriter.eraseOp(attention);
     return success();
   }
 
-  /// The rows of the plan; 0, with a remark, if there is none.
-  FailureOr<int64_t> getRows(Operation *op, StringRef obstacle) {
+  /// The plan, with rows; null, with a remark, if there is none.
+  FailureOr<PlanAttr> getWholePlan(Operation *op, StringRef obstacle) {
     PlanAttr plan = getPlanOrRemark(op, obstacle);
-    if (!plan)
-      return 0;
-    if (plan.getRows() == 0)
+    if (plan && plan.getRows() == 0)
       return op->emitError(
           "expected an attn.plan with 'rows', as attn-plan attaches");
-    return plan.getRows();
+    return plan;
   }
 };
 

@@ -17,7 +17,8 @@ def MultiTokenToStrips : Pass<"attn-multi-token-to-strips"> {
     groups of heads that are mixed with each other, and tiles of at most the `rows`
     of its `attn.plan`. An iteration computes strips `(heads, rows, keys)` of f32: the scores of
     its rows and of those before them that convolutions see, with the keys that a
-    row of them may see, or with a chunk of them after the other. Keys are
+    row of them may see, or with a chunk of them, as many as the plan's `keys`, after
+    the other. Keys are
     transposed before, once, to blocks of 64. Every step is a linalg op on such a
     block whose last loop is over keys, or a product of matrices, so that
     `attn-vectorize-rows` and `attn-vectorize-contractions` compute it by vectors.

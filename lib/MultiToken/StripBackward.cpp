@@ -16,13 +16,10 @@ using namespace mlir::attn;
 
 StripBackward::StripBackward(MultiTokenAttentionBackwardOp op,
                              MultiTokenAttentionOp attention, Region &slope,
-                             OpBuilder &builder, int64_t mostRows)
+                             OpBuilder &builder, PlanAttr plan)
     : StripLowering(attention, builder), gradients(op), slope(slope),
       unitHeads(std::lcm(heads, attention.getGroupSize())) {
-  int64_t length =
-      cast<ShapedType>(op.getOutputGradient().getType()).getDimSize(2);
-  tileRows =
-      ShapedType::isStatic(length) ? std::min(mostRows, length) : mostRows;
+  tileRows = plan.getRows();
   int64_t multiple = tileRows < kRowMultiple ? 1 : kRowMultiple;
   weightRows = llvm::alignTo(tileRows + after.getQueryHalo(), multiple);
   scoreRows = llvm::alignTo(weightRows + before.getQueryHalo(), multiple);

@@ -35,7 +35,7 @@ public:
   /// `slope` is the derivative of the score, empty without one.
   StripBackward(MultiTokenAttentionBackwardOp op,
                 MultiTokenAttentionOp attention, Region &slope,
-                OpBuilder &builder, int64_t mostRows);
+                OpBuilder &builder, PlanAttr plan);
 
   /// Returns the op's results.
   SmallVector<Value> emit();

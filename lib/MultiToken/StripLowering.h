@@ -17,17 +17,17 @@
 #define ATTN_MULTITOKEN_STRIPLOWERING_H
 
 #include "dialect/AttnOps.h"
+#include "lib/Plan/Plan.h"
 #include "lib/Reference/PositionCode.h"
 #include "lib/Regions/MaskAnalysis.h"
 
 namespace mlir::attn {
 
-/// Keys that are computed together: four registers of 512 bits.
-constexpr int64_t kKeys = 64;
+/// Keys that are computed together.
+constexpr int64_t kKeys = kKeysOfStripBlock;
 
-/// Rows of strips, but of the smallest, are a multiple of what products have of
-/// kKeys lanes in registers.
-constexpr int64_t kRowMultiple = 6;
+/// Rows of strips, but of the smallest, are a multiple of it.
+constexpr int64_t kRowMultiple = kRowsOfStripPart;
 
 /// Rows of a part of so many rows: few, and a multiple of kRowMultiple; or all
 /// of them. Parts whose keys are hidden are left out.
@@ -55,7 +55,7 @@ struct StripTile {
 /// Emits the lowering of one op.
 class StripLowering : protected PositionCode<MultiTokenAttentionOp> {
 public:
-  StripLowering(MultiTokenAttentionOp op, OpBuilder &builder, int64_t mostRows);
+  StripLowering(MultiTokenAttentionOp op, OpBuilder &builder, PlanAttr plan);
 
   /// Returns the op's results.
   SmallVector<Value> emit();
@@ -264,10 +264,7 @@ protected:
   // Strips
 
   /// Sets the sizes of tiles and strips.
-  void chooseTile(int64_t mostRows);
-  /// Of a tile of at most `mostRows`: those with which all tiles compute the
-  /// fewest.
-  int64_t chooseRows(int64_t mostRows);
+  void setTile(PlanAttr plan);
   /// Heads of a chunk: without mixing after the softmax, of which the weights
   /// of all heads are stored first, those of the tile.
   int64_t getChunkHeads() {

@@ -11,65 +11,21 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/MultiToken/StripLowering.h"
-#include "lib/Plan/CacheModel.h"
 
 using namespace mlir;
 using namespace mlir::attn;
 
-/// Blocks of keys of a chunk at most. More make a strip larger, and what is
-/// done once for a chunk no cheaper.
-static constexpr int64_t kMostBlocksOfChunk = 8;
-
-/// Tiles have fewer rows than may be, but not fewer than these, if the last one
-/// is fuller then.
-static constexpr int64_t kLeastRowsOfChoice = 48;
-
-int64_t StripLowering::chooseRows(int64_t mostRows) {
-  int64_t numRows = cast<ShapedType>(op.getOutput().getType()).getDimSize(2);
-  int64_t largest = llvm::alignDown(mostRows, kRowMultiple);
-  if (!ShapedType::isDynamic(numRows) && numRows <= mostRows)
-    return numRows;
-  if (largest < kLeastRowsOfChoice)
-    return mostRows;
-  if (ShapedType::isDynamic(numRows))
-    return largest;
-  // Twice those of the output, for the stages and the values.
-  auto countRows = [&](int64_t rows) {
-    return llvm::divideCeil(numRows, rows) *
-           (2 * rows + llvm::alignTo(rows + op.getHalo(), kRowMultiple));
-  };
-  int64_t best = largest;
-  for (int64_t rows = largest; rows >= kLeastRowsOfChoice; rows -= kRowMultiple)
-    if (countRows(rows) < countRows(best))
-      best = rows;
-  return best;
-}
-
-void StripLowering::chooseTile(int64_t mostRows) {
+void StripLowering::setTile(PlanAttr plan) {
   margin = llvm::alignTo(
       std::max<int64_t>({before.getKeyHalo(), after.getKeyHalo(), 1}), 16);
-  // A convolution after the softmax reads across chunks.
-  bool hasChunks = !after.kernel;
-  CacheModel::StripSizes sizes = CacheModel(getTarget(op)).getStripSizes();
-  if (!hasChunks)
-    mostRows = std::min({mostRows, sizes.rows,
-                         std::max(sizes.rowsOfHeads / heads, kRowMultiple)});
-  tileRows = chooseRows(mostRows);
+  tileRows = plan.getRows();
   int64_t multiple = tileRows < kRowMultiple ? 1 : kRowMultiple;
   weightRows = llvm::alignTo(tileRows + after.getQueryHalo(), multiple);
   scoreRows = llvm::alignTo(weightRows + before.getQueryHalo(), multiple);
   lead = before.kernel ? margin : 0;
   leadBlocks = llvm::divideCeil(lead, kKeys);
   firstColumn = after.kernel ? margin : 0;
-  chunkBlocks = 0;
-  if (!hasChunks)
-    return;
-  int64_t blocks =
-      sizes.elementsOfChunk / (getChunkHeads() * scoreRows * kKeys);
-  if (int64_t keys = op.getKeyType().getDimSize(2);
-      !ShapedType::isDynamic(keys))
-    blocks = std::min(blocks, int64_t(llvm::divideCeil(keys, kKeys)));
-  chunkBlocks = std::clamp<int64_t>(blocks, 1, kMostBlocksOfChunk);
+  chunkBlocks = plan.getKeys() / kKeys;
 }
 
 SmallVector<Value> StripLowering::emitUntilFinite(

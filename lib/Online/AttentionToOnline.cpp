@@ -95,25 +95,12 @@ public:
   }
 
 private:
-  /// Has the values of a tile in pairs packed where that is best.
+  /// Has the values of a tile in pairs packed where the plan says.
   void placePacks(OnlineAttentionOp online) {
-    auto tiles = op->getParentOfType<scf::ForallOp>();
-    bool canKeep = tiles && canKeepPacks(tiles, op.getValue()),
-         isFound = tiles && isFoundInLoop(tiles, op.getValue());
-    bool movesOn =
-        canKeep &&
-        (isFound || (online.getNextTile() != 0 && !seesFirstKey(b, online)));
-    // What no other tile is known to need is packed by this one.
-    bool isOwn = getPlan(op).getChunk() > 0 || (isFound && !canKeep);
-    switch (choosePacksOfValues(isOwn, movesOn)) {
-    case Packs::block:
+    Packs packs = *getPlan(op).getPacks();
+    online.setKeepsPacks(packs == Packs::Kept);
+    if (packs != Packs::Shared)
       return;
-    case Packs::kept:
-      online.setKeepsPacks(true);
-      return;
-    case Packs::shared:
-      break;
-    }
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPoint(online);
     Operation *rows = online.getValue().getDefiningOp();
@@ -317,6 +304,11 @@ struct AttentionToOnline
         op.emitError("expected rows of ")
             << plan.getHeadSize() << " elements, as its attn.plan says, got "
             << op.getQueryType().getDimSize(3) << ": attn-pad-heads makes them";
+        return signalPassFailure();
+      }
+      if (plan && plan.getLayout() == OnlineLayout::Pairs && !plan.getPacks()) {
+        op.emitError("expected an attn.plan with 'packs' for 'pairs', as "
+                     "attn-plan attaches");
         return signalPassFailure();
       }
       (void)convertAttentionToOnline(rewriter, op, shared);

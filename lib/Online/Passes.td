@@ -22,10 +22,9 @@ def AttentionToOnline : Pass<"attn-attention-to-online"> {
     That form is in f32, but for keys and values. Queries of f16 and bf16 are
     converted with the tile, and the output is rounded at the end.
 
-    Its `layout` is the plan's. For `pairs`, if several tiles read values, these become
-    a `linalg.pack` outside of the parallel loops, with `packed_values`; or the tiles
-    pack them, with `keeps_packs`, if what they see begins further on for later
-    tiles, as under a sliding window. For `mma`, queries stay as they are, padded with
+    Its `layout` and `packs` are the plan's. Values in `pairs` become, for `shared`,
+    a `linalg.pack` outside of the parallel loops, with `packed_values`; for `kept`, the
+    tiles pack them, with `keeps_packs`. For `mma`, queries stay as they are, padded with
     0 to a whole tile, and scores are scaled.
 
     Before a tile of several, its prefetches of the next one's queries and output

@@ -89,26 +89,6 @@ struct Head {
 
 } // namespace
 
-bool attn::canKeepPacks(scf::ForallOp tiles, Value operand) {
-  auto slice = operand.getDefiningOp<tensor::ExtractSliceOp>();
-  return !tiles->getParentOfType<scf::ForallOp>() && slice &&
-         slice.getSourceType().getRank() == 4 &&
-         tiles.isDefinedOutsideOfLoop(slice.getSource());
-}
-
-bool attn::isFoundInLoop(scf::ForallOp tiles, Value operand) {
-  auto slice = operand.getDefiningOp<tensor::ExtractSliceOp>();
-  if (!slice)
-    return false;
-  auto isComputed = [&](OpFoldResult number) {
-    auto value = dyn_cast<Value>(number);
-    return value && value.getDefiningOp() &&
-           !tiles.isDefinedOutsideOfLoop(value);
-  };
-  SmallVector<OpFoldResult> at = slice.getMixedOffsets();
-  return isComputed(at[0]) || isComputed(at[2]);
-}
-
 bool attn::hasOneIteration(scf::ForallOp loop, unsigned dim) {
   std::optional<APInt> count = constantTripCount(
       loop.getMixedLowerBound()[dim], loop.getMixedUpperBound()[dim],

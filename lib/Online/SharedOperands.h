@@ -16,16 +16,6 @@ namespace mlir::attn {
 /// Whether dimension `dim` of a loop is known to have one iteration.
 bool hasOneIteration(scf::ForallOp loop, unsigned dim);
 
-/// Whether tiles of a loop may keep packs of `operand`, `(1, 1, n, D)`, for the
-/// next ones of the head on the same thread: it is of a head of a tensor that
-/// is there before the loop, which is in no other.
-bool canKeepPacks(scf::ForallOp tiles, Value operand);
-
-/// Whether `operand` is what each tile of a loop, or some, find in the loop:
-/// which rows it has is computed there. Nobody outside knows which ones to
-/// pack.
-bool isFoundInLoop(scf::ForallOp tiles, Value operand);
-
 /// Values in the form that instructions want. What a tile's operand is a slice
 /// of is packed as a whole, once, outside of the parallel loops around the
 /// insertion point, for all the tiles and heads that use it.

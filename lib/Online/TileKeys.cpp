@@ -154,8 +154,9 @@ int64_t findBlockInPlace(OnlineAttentionOp op, CachedOperands &cached,
   return largest < least ? 0 : largest;
 }
 
-/// Whether products in pairs take keys and packs from pages as they lie there.
-bool canComputeInPages(OnlineAttentionOp op, CachedOperands &cached) {
+/// Whether keys and packs of a block in pairs lie in pages as products take
+/// them.
+bool lieInPages(OnlineAttentionOp op, CachedOperands &cached) {
   auto suits = [&](CachedRows &rows, Value operand) {
     return rows.getElementType() == getElementTypeOrSelf(operand) &&
            rows.getRowsOfPack(OnlineAttentionOp::kKeysPerPack) > 0;
@@ -192,7 +193,7 @@ std::optional<CachedOperands> findCached(OnlineAttentionOp op, int64_t &block) {
     return std::nullopt;
   CachedOperands cached{*key, value};
   int64_t inPlace = findBlockInPlace(op, cached, block);
-  if (inPlace == 0 && canComputeInPages(op, cached))
+  if (inPlace == 0 && lieInPages(op, cached))
     cached.inPages = true;
   else if (inPlace == 0)
     cached.copied = block;

@@ -151,20 +151,6 @@ VisibleRows attn::emitVisibleRange(OpBuilder &builder, OnlineAttentionOp op,
   return {low, high, keys.hasGaps};
 }
 
-bool attn::seesFirstKey(OpBuilder &b, OnlineAttentionOp op) {
-  if (!op.hasMask())
-    return true;
-  if (hasBlocksOfKeys(b, op.getMaskRegion(), op.getMaskCaptures()))
-    return false;
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPoint(op);
-  EmittedCode code(b);
-  Value begin = emitVisibleRange(b, op, /*block=*/0).begin;
-  bool isFirst = matchPattern(begin, m_Zero());
-  code.eraseAllBut({});
-  return isFirst;
-}
-
 VisibleRows attn::emitVisibleRowsOfBlock(OpBuilder &builder,
                                          OnlineAttentionOp block) {
   IndexBuilder b(block.getLoc(), builder);

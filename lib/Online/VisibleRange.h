@@ -34,10 +34,6 @@ VisibleRows emitVisibleRange(OpBuilder &b, OnlineAttentionOp op, int64_t block);
 /// least.
 VisibleRows emitVisibleRowsOfBlock(OpBuilder &b, OnlineAttentionOp block);
 
-/// Whether the range of `emitVisibleRange` begins at key 0 wherever the
-/// queries of `op` are, which begins at key 0 itself.
-bool seesFirstKey(OpBuilder &b, OnlineAttentionOp op);
-
 /// The same as `emitVisibleRange`, of a cache those that are stored, from a
 /// multiple of `unit` on, which is a power of 2. There may be none: `end` may
 /// be less than `begin`.

@@ -16,7 +16,7 @@ def PlanKernels : Pass<"attn-plan"> {
     Attaches `#attn.plan` to every `attn.attention`, `attn.projection` and
     `attn.multi_token_attention` that kernels compute: how it is cut and laid out.
     The numbers come from `#attn.target` of the module, by a model of what has to
-    fit into which cache, and from the types of the op. With `workgroups`, they are
+    fit into which cache, and from the types of the op and its mask. With `workgroups`, they are
     those of a GPU.
 
     What an op says already stays, if it can be carried out; otherwise an error says
@@ -35,6 +35,11 @@ def PlanKernels : Pass<"attn-plan"> {
                                 head_size = 64, keys = 32, chunk = 1024>}
     ```
   }];
+  // Of code that asks the mask analysis, which none of is left.
+  let dependentDialects = ["::mlir::affine::AffineDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::tensor::TensorDialect"];
   let options = [Option<"workgroups", "workgroups", "bool", "false",
                         "Plan for workgroups of a GPU">];
 }

@@ -83,8 +83,13 @@ int64_t countParts(ProjectionOp op);
 StringRef findObstacle(ProjectionOp op);
 FailureOr<PlanAttr> planProjection(ProjectionOp op);
 
-/// The same of multi-token attention and its gradients, of which only the rows
-/// of a tile are planned.
+/// Keys of multi-token attention that are computed together: four registers of
+/// 512 bits. Rows of strips, but of the smallest, are a multiple of what
+/// products with them have in registers.
+inline constexpr int64_t kKeysOfStripBlock = 64, kRowsOfStripPart = 6;
+
+/// The same of multi-token attention and its gradients: the rows of a tile, and
+/// the keys that a strip of its scores has at once.
 FailureOr<PlanAttr> planMultiToken(MultiTokenAttentionOp op);
 FailureOr<PlanAttr> planMultiToken(MultiTokenAttentionBackwardOp op);
 
@@ -96,25 +101,38 @@ FailureOr<PlanAttr> planBackward(AttentionBackwardOp op);
 /// The same of tangents of attention, on a CPU.
 StringRef findObstacle(AttentionTangentOp op);
 FailureOr<PlanAttr> planTangent(AttentionTangentOp op);
-/// Where packs are made of what tiles read.
-enum class Packs {
-  block,  ///< In each block that reads them.
-  shared, ///< In a parallel loop before that over tiles, for all of them.
-  kept, ///< In the tiles, each of which keeps them for the next of its thread.
+
+/// Where the values of attention in pairs, without parallel chunks of keys, may
+/// be packed.
+struct PackChoices {
+  /// Of what one tile alone reads.
+  PackChoices() = default;
+  /// `isTile` tells whether an iteration of the loop around `op` computes it.
+  PackChoices(AttentionOp op, bool isTile);
+  /// What is best of tiles of `rows` rows and blocks of `keys` keys.
+  Packs choose(AttentionOp op, int64_t rows, int64_t keys) const;
+
+  /// Whether a tile has values of a tensor that is there before the loop over
+  /// tiles, which is in no other.
+  bool canKeep = false;
+  /// Whether it is known before that loop which rows they are.
+  bool canShare = false;
+  bool hasSeveralTiles = false;
 };
 
-/// Packs of the rows of a projection, of numbers of `bits`: those of a tile
-/// have `tileBytes`, and all of them `allBytes`, if that is known. `hasOneLoop`
-/// tells whether one parallel loop over tiles of rows reads them.
-Packs choosePacksOfRows(int64_t bits, int64_t tileBytes,
-                        std::optional<int64_t> allBytes, bool hasOneLoop,
-                        const CacheModel &model);
+/// Rows of a projection that are packed together: those of tile registers, in
+/// pairs, or of a block of registers.
+inline constexpr int64_t kRowsOfPairPack = 32, kRowsOfPack = 6;
 
-/// Packs of the values of attention in pairs. `isReadOnce` tells whether no
-/// other tile reads them, `movesOn` whether what a tile sees of a head begins
-/// further on for later tiles.
-Packs choosePacksOfValues(bool isReadOnce, bool movesOn);
+/// As many of `count` in each part as make the fewest parts of at most `most`,
+/// of about the same size.
+int64_t divideEvenly(int64_t count, int64_t most);
 
+/// Whether one parallel loop reads the rows of a projection, whose tiles can
+/// then keep packs of them. It writes to `written`. `isJoined` tells which
+/// others are computed in the same tiles.
+bool canKeepPacks(ProjectionOp op, Value written,
+                  function_ref<bool(ProjectionOp)> isJoined);
 /// The plan that `attn-plan` attached to `op`; null if it has none.
 PlanAttr getPlan(Operation *op);
 

@@ -113,6 +113,8 @@ private:
   int64_t chooseHeadSize();
   OnlineLayout chooseLayout();
   int64_t chooseKeys();
+  bool isTile();
+  FailureOr<std::optional<Packs>> planPacks();
   LogicalResult check();
   InFlightDiagnostic refuse(StringRef name) {
     return op.emitError("attn.plan: ") << name << ": ";
@@ -358,8 +360,9 @@ FailureOr<PlanAttr> AttentionPlanner::plan(QueryCount number) {
   chunk = use(getSaid(&PlanAttr::getChunk), chooseChunk());
   if (failed(check()))
     return failure();
+  FailureOr<std::optional<Packs>> packs = planPacks();
   FailureOr<PlanAttr> rest = planRest();
-  if (failed(rest))
+  if (failed(packs) || failed(rest))
     return failure();
   return PlanAttr::get(op.getContext(), {.layout = layout,
                                          .heads = heads,
@@ -368,9 +371,45 @@ FailureOr<PlanAttr> AttentionPlanner::plan(QueryCount number) {
                                          .headSize = headSize,
                                          .keys = keys,
                                          .chunk = chunk,
+                                         .packs = *packs,
                                          .ahead = getSaid(&PlanAttr::getAhead),
                                          .isBatchInvariant = isBatchInvariant(),
                                          .rest = *rest});
+}
+
+/// Whether an iteration of a parallel loop around the op computes it as a
+/// whole.
+bool AttentionPlanner::isTile() {
+  std::optional<int64_t> most = getKnownMost(op.getQuery(), 2);
+  return isInParallelLoop(op) && op.getQueryType().getDimSize(0) == 1 &&
+         op.getNumQueryHeads() == 1 && chunk == 0 && most && *most <= rows;
+}
+
+/// Where values are packed; nothing if they are not.
+FailureOr<std::optional<Packs>> AttentionPlanner::planPacks() {
+  std::optional<Packs> given = said ? said.getPacks() : std::nullopt;
+  if (layout != OnlineLayout::Pairs) {
+    if (given)
+      return refuse("packs")
+             << "expected none for '" << stringifyOnlineLayout(layout)
+             << "', got '" << stringifyPacks(*given) << "'";
+    return given;
+  }
+  // A part of keys is read by one tile.
+  PackChoices choices;
+  if (chunk == 0)
+    choices = PackChoices(op, isTile());
+  if (!given)
+    return std::optional(choices.choose(op, rows, keys));
+  if (*given == Packs::Kept && !choices.canKeep)
+    return refuse("packs")
+           << "expected values of a tensor from outside of the only parallel "
+              "loop, and no 'chunk', for 'kept'";
+  if (*given == Packs::Shared && !choices.canShare)
+    return refuse("packs") << "expected values whose rows are known outside of "
+                              "the parallel loop, and no 'chunk', for "
+                              "'shared'";
+  return given;
 }
 
 /// The plan of what is left, in rows; null if nothing is.
@@ -408,7 +447,7 @@ FailureOr<PlanAttr> AttentionPlanner::planRest() {
       differs(saidOfRest.getLanes(), lanes) ||
       differs(saidOfRest.getHeadSize(), headSize) ||
       differs(saidOfRest.getChunk(), chunk) || saidOfRest.getColumns() ||
-      saidOfRest.getFeatures())
+      saidOfRest.getFeatures() || saidOfRest.getPacks())
     return refuse("rest") << "expected no other plan than " << rest;
   return rest;
 }
@@ -549,13 +588,4 @@ FailureOr<PlanAttr> attn::planOnline(OnlineAttentionOp op) {
                         .chunk = chunk,
                         .ahead = said ? said.getAhead() : 0,
                         .isBatchInvariant = said && said.getBatchInvariant()});
-}
-
-Packs attn::choosePacksOfValues(bool isReadOnce, bool movesOn) {
-  if (isReadOnce)
-    return Packs::block;
-  // Where every tile begins at the first key, each thread would pack again what
-  // others have. Packs of one window stay in the second-level cache, where
-  // those of all heads do not.
-  return movesOn ? Packs::kept : Packs::shared;
 }

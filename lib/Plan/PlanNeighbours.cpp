@@ -64,7 +64,8 @@ static SmallVector<Choice> listChoices(Operation *op,
   }
   auto attention = dyn_cast<AttentionOp>(op);
   if (!attention)
-    return {{&PlanFields::rows, planned.rows}};
+    return {{&PlanFields::rows, planned.rows},
+            {&PlanFields::keys, planned.keys, kKeysOfStripBlock}};
   if (ahead == 0)
     ahead = model.getBytesUnderWay();
   // Tiles of many queries read from the caches.
@@ -95,6 +96,14 @@ SmallVector<PlanAttr> attn::listPlanNeighbours(Operation *op,
   if (failed(now))
     return {};
   SmallVector<PlanAttr> neighbours;
+  PlanFields known = said ? said.getFields() : PlanFields();
+  auto propose = [&](const PlanFields &fields) {
+    auto other = PlanAttr::get(op->getContext(), fields);
+    op->setAttr(PlanAttr::kName, other);
+    if (FailureOr<PlanAttr> planned = plan(op, length);
+        succeeded(planned) && *planned != *now)
+      neighbours.push_back(other);
+  };
   for (const Choice &choice : listChoices(op, now->getFields())) {
     if (choice.planned == 0)
       continue;
@@ -102,15 +111,17 @@ SmallVector<PlanAttr> attn::listPlanNeighbours(Operation *op,
       number = number / choice.unit * choice.unit;
       if (number == 0 || number > choice.most || number == choice.planned)
         continue;
-      PlanFields fields = said ? said.getFields() : PlanFields();
+      PlanFields fields = known;
       fields.*choice.number = number;
-      auto other = PlanAttr::get(op->getContext(), fields);
-      op->setAttr(PlanAttr::kName, other);
-      if (FailureOr<PlanAttr> planned = plan(op, length);
-          succeeded(planned) && *planned != *now)
-        neighbours.push_back(other);
+      propose(fields);
     }
   }
+  if (now->getPacks())
+    for (Packs packs : {Packs::Block, Packs::Shared, Packs::Kept}) {
+      PlanFields fields = known;
+      fields.packs = packs;
+      propose(fields);
+    }
   if (said)
     op->setAttr(PlanAttr::kName, said);
   else

@@ -8,6 +8,8 @@
 #include "lib/Plan/CacheModel.h"
 #include "lib/Plan/Plan.h"
 
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/Support/CheckedArithmetic.h"
 
 #include <numeric>
@@ -70,6 +72,73 @@ int64_t attn::countParts(ProjectionOp op) {
   return input.isBF16() ? 1 : input.isF16() ? 2 : 3;
 }
 
+int64_t attn::divideEvenly(int64_t count, int64_t most) {
+  count = std::max<int64_t>(count, 1);
+  auto parts = int64_t(llvm::divideCeil(count, std::max<int64_t>(most, 1)));
+  return int64_t(llvm::divideCeil(count, parts));
+}
+
+bool attn::canKeepPacks(ProjectionOp op, Value written,
+                        function_ref<bool(ProjectionOp)> isJoined) {
+  OperandRange outs = op.getOuts();
+  if (op.getInputType().getDimSize(0) != 1 || outs.size() != 1)
+    return false;
+  // What a tile packs must not change meanwhile.
+  if (written == op.getInput())
+    return false;
+  // Columns after the last whole block have a loop of their own.
+  std::optional<int64_t> columns =
+      chooseTileColumns(op, outs[0], 0, getTarget(op).getLanes());
+  if (!columns || op.getNumOutputFeatures()[0] % *columns != 0)
+    return false;
+  return llvm::none_of(op.getInput().getUsers(), [&](Operation *user) {
+    auto other = dyn_cast<ProjectionOp>(user);
+    return other && other != op && other->getBlock() == op->getBlock() &&
+           !isJoined(other);
+  });
+}
+
+/// What alone takes the result of `op`, and may be computed in its tiles; or
+/// null.
+static linalg::GenericOp getOnlyUser(ProjectionOp op) {
+  Operation *only = nullptr;
+  for (Operation *user : op->getUsers()) {
+    if (isa<tensor::DimOp>(user))
+      continue;
+    if (only && only != user)
+      return {};
+    only = user;
+  }
+  return dyn_cast_if_present<linalg::GenericOp>(only);
+}
+
+/// The number of rows of an input, if it is known.
+static std::optional<int64_t> getNumRows(ProjectionOp op) {
+  ArrayRef<int64_t> shape = op.getInputType().getShape();
+  return ShapedType::isDynamicShape(shape)
+             ? std::nullopt
+             : std::optional(ShapedType::getNumElements(shape.drop_back()));
+}
+
+/// Where the rows of tiles of `rows` rows are packed.
+static Packs choosePacks(ProjectionOp op, OnlineLayout layout, int64_t rows,
+                         bool canKeep, const CacheModel &model) {
+  // Each of several loops would pack them again. Products of f32 take longer
+  // than what they wait for.
+  if (!canKeep || layout != OnlineLayout::Pairs)
+    return Packs::Shared;
+  // What fits into the second-level cache as a whole stays there, and what of a
+  // tile does not, has left it.
+  constexpr int64_t kBytesOfPart = 2;
+  int64_t rowBytes = op.getNumInputFeatures() * countParts(op) * kBytesOfPart,
+          most = model.getResidentBytes();
+  std::optional<int64_t> numRows = getNumRows(op);
+  bool allFit =
+      numRows && int64_t(llvm::alignTo(uint64_t(*numRows), kRowsOfPairPack)) <=
+                     most / rowBytes;
+  return rows <= most / rowBytes && !allFit ? Packs::Kept : Packs::Shared;
+}
+
 FailureOr<PlanAttr> attn::planProjection(ProjectionOp op) {
   TargetAttr target = getTarget(op);
   CacheModel model(target);
@@ -107,23 +176,33 @@ FailureOr<PlanAttr> attn::planProjection(ProjectionOp op) {
                said.getChunk() || said.getBatchInvariant()))
     return refuse("heads, head_size, keys, chunk and batch_invariant")
            << "are of attention, not of a projection";
+  int64_t rowsOfPack =
+      layout == OnlineLayout::Pairs ? kRowsOfPairPack : kRowsOfPack;
+  // Tiles of about the same size.
+  if (std::optional<int64_t> numRows = getNumRows(op))
+    sizes.rows = rowsOfPack *
+                 divideEvenly(int64_t(llvm::divideCeil(*numRows, rowsOfPack)),
+                              sizes.rows / rowsOfPack);
+  int64_t rows = use(&PlanAttr::getRows, sizes.rows);
+  linalg::GenericOp user = getOnlyUser(op);
+  Value written = user ? user.getDpsInits()[0] : op.getOuts().front();
+  bool canKeep = canKeepPacks(op, written, [&](ProjectionOp other) {
+    return user && user == getOnlyUser(other);
+  });
+  Packs packs = said && said.getPacks()
+                    ? *said.getPacks()
+                    : choosePacks(op, layout, rows, canKeep, model);
+  if (packs == Packs::Block || (packs == Packs::Kept && !canKeep))
+    return refuse("packs") << "expected 'shared', or, of one batch entry and "
+                              "one result whose rows no other projection "
+                              "reads, 'kept', got '"
+                           << stringifyPacks(packs) << "'";
   return PlanAttr::get(op.getContext(),
                        {.layout = layout,
-                        .rows = use(&PlanAttr::getRows, sizes.rows),
+                        .rows = rows,
                         .lanes = lanes,
                         .columns = use(&PlanAttr::getColumns, sizes.columns),
                         .features = use(&PlanAttr::getFeatures, sizes.features),
+                        .packs = packs,
                         .ahead = use(&PlanAttr::getAhead, 0)});
-}
-
-Packs attn::choosePacksOfRows(int64_t bits, int64_t tileBytes,
-                              std::optional<int64_t> allBytes, bool hasOneLoop,
-                              const CacheModel &model) {
-  // Each of several loops would pack them again. Products of f32 take longer
-  // than what they wait for. What fits into the second-level cache as a whole
-  // stays there, and what of a tile does not, has left it.
-  int64_t most = model.getResidentBytes();
-  bool isBetterKept = hasOneLoop && bits <= 16 && tileBytes <= most &&
-                      !(allBytes && *allBytes <= most);
-  return isBetterKept ? Packs::kept : Packs::shared;
 }

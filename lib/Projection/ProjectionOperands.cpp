@@ -163,36 +163,21 @@ Value ProjectionTiles::getFewRows(int64_t capacity) {
                          {b.getAffineDimExpr(0), b.getAffineDimExpr(1)});
 }
 
-bool ProjectionTiles::isReadByOneLoop() {
-  OperandRange outs = op.getOuts();
-  linalg::GenericOp followed = epilogue ? epilogue->op : nullptr;
-  Value written = followed ? followed.getDpsInits()[0] : outs[0];
-  int64_t numColumns = op.getNumOutputFeatures()[0],
-          columns = *chooseTileColumns(op, outs[0], 0, lanes);
-  auto isOther = [&](Operation *user) {
-    auto reader = dyn_cast<ProjectionOp>(user);
-    return reader && reader != op && reader->getBlock() == op->getBlock() &&
-           llvm::none_of(others, [&](ProjectionTiles &other) {
-             return other.op == reader;
-           });
-  };
-  // Columns after the last whole block have a loop of their own. What a tile
-  // packs must not change meanwhile.
-  return isOneBatch && outs.size() == 1 && numColumns % columns == 0 &&
-         written != op.getInput() &&
-         llvm::none_of(op.getInput().getUsers(), isOther);
-}
-
 bool ProjectionTiles::packsInTiles() {
-  auto bits = int64_t(multiplied.getIntOrFloatBitWidth());
-  int64_t size = getRowsPerPack(),
-          bytes = size * numFeatures * numParts * bits / 8;
-  std::optional<int64_t> allBytes;
-  if (std::optional<int64_t> count = getConstantIntValue(numRows))
-    allBytes = int64_t(llvm::divideCeil(*count, size)) * bytes;
-  return choosePacksOfRows(bits, getPacksPerTile() * bytes, allBytes,
-                           isReadByOneLoop(),
-                           CacheModel(getTarget(op))) == Packs::kept;
+  if (plan.getPacks() != Packs::Kept)
+    return false;
+  linalg::GenericOp followed = epilogue ? epilogue->op : nullptr;
+  Value written = followed ? followed.getDpsInits()[0] : op.getOuts().front();
+  bool canKeep = canKeepPacks(op, written, [&](ProjectionOp other) {
+    return llvm::any_of(
+        others, [&](ProjectionTiles &joined) { return joined.op == other; });
+  });
+  if (!canKeep)
+    op.emitRemark(
+        "packs its rows before its tiles, because the result replaces "
+        "them, or a projection that is not computed in the same tiles "
+        "reads them as well");
+  return canKeep;
 }
 
 SmallVector<OpFoldResult> ProjectionTiles::getPackSizes(OpFoldResult count) {

@@ -13,18 +13,6 @@
 using namespace mlir;
 using namespace mlir::attn;
 
-/// Rows that are packed together: those of a block of registers, or of tile
-/// registers.
-static constexpr int64_t rowsPerPack = 6, rowsPerPackInPairs = 32;
-
-/// As many of `count` in each part as make the fewest parts of at most `most`,
-/// of about the same size.
-static int64_t divideEvenly(int64_t count, int64_t most) {
-  count = std::max<int64_t>(count, 1);
-  auto parts = int64_t(llvm::divideCeil(count, std::max<int64_t>(most, 1)));
-  return int64_t(llvm::divideCeil(count, parts));
-}
-
 ProjectionTiles::ProjectionTiles(IndexBuilder &b, ProjectionOp op,
                                  const ProjectionEpilogue *epilogue)
     : b(b), op(op), plan(getPlan(op)), lanes(plan.getLanes()),
@@ -243,15 +231,11 @@ ProjectionTiles::Box ProjectionTiles::getBox(const Tile &tile) {
 }
 
 int64_t ProjectionTiles::getPacksPerTile() {
-  int64_t size = getRowsPerPack(),
-          packs = std::max<int64_t>(plan.getRows() / size, 1);
-  if (std::optional<int64_t> rows = getConstantIntValue(numRows))
-    return divideEvenly(int64_t(llvm::divideCeil(*rows, size)), packs);
-  return packs;
+  return std::max<int64_t>(plan.getRows() / getRowsPerPack(), 1);
 }
 
 int64_t ProjectionTiles::getRowsPerPack() {
-  return inPairs ? rowsPerPackInPairs : rowsPerPack;
+  return inPairs ? kRowsOfPairPack : kRowsOfPack;
 }
 
 /// Blocks of `columns` columns in each tile of `count` blocks, of at most

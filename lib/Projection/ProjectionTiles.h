@@ -144,8 +144,6 @@ private:
   /// All rows as a matrix: of bf16 where they are multiplied in pairs and have
   /// no parts, else of f32.
   Value getFewRows(int64_t capacity);
-  /// Whether one parallel loop over tiles of rows reads what is prepared.
-  bool isReadByOneLoop();
   bool packsInTiles();
   /// Sizes of `count` packs: (count, K, rows), or (count, K / 32, parts, rows,
   /// 32).

@@ -190,6 +190,22 @@ attn::findBlockSizes(const IndexMovements &movements, const TableLoad &load,
   return sizes;
 }
 
+void attn::emitBlockRange(OpBuilder &builder, Value table,
+                          ArrayRef<int64_t> sizes) {
+  IndexBuilder b(table.getLoc(), builder);
+  SmallVector<OpFoldResult> counts;
+  for (auto [dim, size] : llvm::enumerate(sizes))
+    counts.push_back(b.apply(b.getAffineSymbolExpr(0).ceilDiv(size),
+                             {b.size(table, int64_t(dim))}));
+  Type type = cast<RankedTensorType>(table.getType()).getElementType();
+  SmallVector<Value> outs;
+  for (int i = 0; i < 2; ++i)
+    outs.push_back(
+        tensor::EmptyOp::create(builder, table.getLoc(), counts, type));
+  BlockRangeOp::create(builder, table.getLoc(), TypeRange(outs), table, outs,
+                       sizes);
+}
+
 bool attn::hasBlocksOfKeys(OpBuilder &builder, Region &mask,
                            ValueRange captures) {
   if (mask.empty())

@@ -45,6 +45,9 @@ std::optional<SmallVector<int64_t>>
 findBlockSizes(const IndexMovements &movements, const TableLoad &load,
                TileShape tile);
 
+/// Emits the ranges of blocks of these sizes of a tensor.
+void emitBlockRange(OpBuilder &builder, Value table, ArrayRef<int64_t> sizes);
+
 /// Whether the range of a load depends on which keys are looked at together, as
 /// far as is known of its table at the insertion point.
 bool hasBlocksOfKeys(OpBuilder &builder, Region &mask, ValueRange captures);

@@ -12,6 +12,17 @@ func.func @heads(%q: tensor<1x1x4x15xbf16>) -> tensor<1x1x4x15xbf16> {
 
 // -----
 
+func.func @packs(%q: tensor<1x1x4x16xbf16>) -> tensor<1x1x4x16xbf16> {
+  // expected-error @below {{expected an attn.plan with 'packs' for 'pairs', as attn-plan attaches}}
+  %r = attn.attention
+      ins(%q, %q, %q : tensor<1x1x4x16xbf16>, tensor<1x1x4x16xbf16>,
+          tensor<1x1x4x16xbf16>) outs(%q : tensor<1x1x4x16xbf16>)
+      {attn.plan = #attn.plan<layout = pairs, rows = 32, lanes = 16, head_size = 16>}
+  return %r : tensor<1x1x4x16xbf16>
+}
+
+// -----
+
 !m = tensor<16x32xf32>
 !l = tensor<32xf32>
 func.func @keys(%m: !m, %k: tensor<?x16xf32>, %l: !l, %n: index) -> (!m, !l, !l) {

@@ -125,9 +125,32 @@ func.func @reference(%q: !q) -> !q {
 !q = tensor<1x4x40x8xf32>
 !k = tensor<1x2x90x8xf32>
 func.func @multi_token(%q: !q, %k: !k) -> !q {
+  // expected-error @below {{attn.plan: expected 'rows' and 'keys' alone, got #attn.plan<lanes = 8>}}
+  %r = attn.multi_token_attention ins(%q, %k, %k : !q, !k, !k) outs(%q : !q)
+      {attn.plan = #attn.plan<lanes = 8>}
+  return %r : !q
+}
+
+// -----
+
+!q = tensor<1x4x40x8xf32>
+!k = tensor<1x2x90x8xf32>
+func.func @multi_token_keys(%q: !q, %k: !k) -> !q {
+  // expected-error @below {{attn.plan: keys: expected a multiple of 64, got 60}}
+  %r = attn.multi_token_attention ins(%q, %k, %k : !q, !k, !k) outs(%q : !q)
+      {attn.plan = #attn.plan<keys = 60>}
+  return %r : !q
+}
+
+// -----
+
+// After the softmax, a convolution reads across strips of some of the keys.
+!q = tensor<1x4x40x8xf32>
+!k = tensor<1x2x90x8xf32>
+func.func @multi_token_convolution(%q: !q, %k: !k, %w: tensor<4x3x5xf32>) -> !q {
   // expected-error @below {{attn.plan: expected 'rows' alone, got #attn.plan<keys = 64>}}
   %r = attn.multi_token_attention ins(%q, %k, %k : !q, !k, !k) outs(%q : !q)
-      {attn.plan = #attn.plan<keys = 64>}
+      convolve_after(%w : tensor<4x3x5xf32>) {attn.plan = #attn.plan<keys = 64>}
   return %r : !q
 }
 
@@ -194,4 +217,37 @@ func.func @dropout(%q: !q, %kv: !kv, %seed: i64, %call: i32) -> !q {
   %r = attn.attention ins(%q, %kv, %kv : !q, !kv, !kv) outs(%q : !q)
       dropout(0.1, %seed, %call) {attn.plan = #attn.plan<heads = 4>}
   return %r : !q
+}
+
+// -----
+
+!q = tensor<?x8x?x64xf32>
+!k = tensor<?x2x?x64xf32>
+func.func @packs(%q: !q, %k: !k) -> !q {
+  // expected-error @below {{attn.plan: packs: expected none for 'lanes', got 'kept'}}
+  %r = attn.attention ins(%q, %k, %k : !q, !k, !k) outs(%q : !q)
+      {attn.plan = #attn.plan<packs = kept>}
+  return %r : !q
+}
+
+// -----
+
+!x = tensor<1x?x64xf32>
+!w = tensor<64x64xf32>
+func.func @block_of_projection(%x: !x, %w: !w) -> !x {
+  // expected-error @below {{attn.plan: packs: expected 'shared', or, of one batch entry and one result whose rows no other projection reads, 'kept', got 'block'}}
+  %r = attn.projection ins(%x, %w : !x, !w) outs(%x : !x)
+      {attn.plan = #attn.plan<packs = block>}
+  return %r : !x
+}
+
+// -----
+
+!x = tensor<2x?x64xf32>
+!w = tensor<64x64xf32>
+func.func @kept_of_batches(%x: !x, %w: !w) -> !x {
+  // expected-error @below {{attn.plan: packs: expected 'shared', or, of one batch entry}}
+  %r = attn.projection ins(%x, %w : !x, !w) outs(%x : !x)
+      {attn.plan = #attn.plan<packs = kept>}
+  return %r : !x
 }

@@ -87,7 +87,7 @@ func.func @bounded(%q: !q, %k: !k, %n: index) -> (!q, !q) {
 // bf16 is multiplied in pairs where there are dot products.
 // CHECK-LABEL: func.func @pairs
 // AVX2: attn.plan = #attn.plan<layout = lanes, heads = 1, rows = 32, lanes = 8, head_size = 72, keys = 32>
-// ZEN4: attn.plan = #attn.plan<layout = pairs, heads = 1, rows = 32, lanes = 16, head_size = 72, keys = 64>
+// ZEN4: attn.plan = #attn.plan<layout = pairs, heads = 1, rows = 32, lanes = 16, head_size = 72, keys = 64, packs = shared>
 // GPU: attn.plan = #attn.plan<layout = mma, heads = 1, rows = 64, lanes = 16, head_size = 72, keys = 64>
 func.func @pairs(%q: !bq, %k: !bk) -> !bq {
   %r = attn.attention ins(%q, %k, %k : !bq, !bk, !bk) outs(%q : !bq)
@@ -141,9 +141,9 @@ func.func @dropout(%q: tensor<1x8x1x64xf32>, %k: tensor<1x2x512x64xf32>,
 // Of many tokens: what is multiplied in pairs has other tiles, and sums of a tile fit
 // into the second level.
 // CHECK-LABEL: func.func @project
-// AVX2: attn.plan = #attn.plan<layout = lanes, rows = 384, lanes = 8, columns = 256, features = 384>
-// ZEN4: attn.plan = #attn.plan<layout = pairs, rows = 256, lanes = 16, columns = 512, features = 640>
-// SMALL: attn.plan = #attn.plan<layout = lanes, rows = 192, lanes = 8, columns = 256, features = 384>
+// AVX2: attn.plan = #attn.plan<layout = lanes, rows = 384, lanes = 8, columns = 256, features = 384, packs = shared>
+// ZEN4: attn.plan = #attn.plan<layout = pairs, rows = 256, lanes = 16, columns = 512, features = 640, packs = kept>
+// SMALL: attn.plan = #attn.plan<layout = lanes, rows = 192, lanes = 8, columns = 256, features = 384, packs = shared>
 func.func @project(%x: tensor<1x?x1024xbf16>, %w: tensor<64x1024x32xbf16>,
                    %y: tensor<1x?x2048xbf16>) -> tensor<1x?x2048xbf16> {
   %r = attn.projection ins(%x, %w : tensor<1x?x1024xbf16>, tensor<64x1024x32xbf16>)

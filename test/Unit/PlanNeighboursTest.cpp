@@ -45,7 +45,7 @@ protected:
         &context);
     EXPECT_TRUE(source);
     source->getOperation()->setAttr(TargetAttr::kModuleAttr,
-                                    parseTarget("vector_bits = 256", &context));
+                                    parseTarget(target, &context));
     std::vector<std::string> plans;
     source->walk([&](AttentionOp op) {
       mlir::DictionaryAttr before = op->getAttrDictionary();
@@ -57,6 +57,7 @@ protected:
     return plans;
   }
 
+  std::string target = "vector_bits = 256";
   mlir::MLIRContext context;
   mlir::OwningOpRef<mlir::ModuleOp> source;
 };
@@ -79,6 +80,16 @@ TEST_F(PlanNeighbours, any_number_of_queries) {
                   "#attn.plan<keys = 32>", "#attn.plan<keys = 8>",
                   "#attn.plan<chunk = 2048>", "#attn.plan<chunk = 512>",
                   "#attn.plan<ahead = 32000>", "#attn.plan<ahead = 8000>"));
+}
+
+// Values of pairs may be packed elsewhere.
+TEST_F(PlanNeighbours, packs) {
+  target = "vector_bits = 512, bf16_dot = true";
+  std::vector<std::string> plans =
+      list("tensor<1x8x512x64xbf16>", "tensor<1x8x512x64xbf16>");
+  EXPECT_THAT(plans, Contains("#attn.plan<packs = block>"));
+  EXPECT_THAT(plans, Contains("#attn.plan<packs = kept>"));
+  EXPECT_THAT(plans, Not(Contains("#attn.plan<packs = shared>")));
 }
 
 // What is said stays, and is where neighbours begin.
