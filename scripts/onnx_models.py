@@ -448,6 +448,20 @@ def reshapes():
     )
 
 
+def regrouped():
+    """A matrix in the sizes of another one."""
+    nodes = [
+        helper.make_node("Shape", ["like"], ["sizes"]),
+        helper.make_node("Reshape", ["x", "sizes"], ["t"], name="regroup"),
+        helper.make_node("Add", ["t", "like"], ["y"]),
+    ]
+    return model(
+        nodes,
+        values(x=(F32, ["rows", "columns"]), like=(F32, ["others", "more"])),
+        values(y=(F32, ["others", "more"])),
+    )
+
+
 def linear():
     node = helper.make_node("LinearAttention", ["q", "k", "v"], ["y"], name="recur")
     inputs = values(**{name: (F32, [1, 2, 3, 4]) for name in "qkv"})
@@ -504,6 +518,7 @@ def main():
         "function-attribute": recursion(speed=1),
         "doubling": doubling(),
         "reshapes": reshapes(),
+        "regrouped": regrouped(),
         "linear": linear(),
         "quantized": quantized(),
         "tokens": heads(
