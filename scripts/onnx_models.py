@@ -315,6 +315,177 @@ def short():
     return result
 
 
+def function(name, inputs, outputs, nodes, **others):
+    """A function of the model's own; the version of its operators is not that of the
+    model's."""
+    opsets = [helper.make_opsetid("", 23), helper.make_opsetid("local", 1)]
+    return helper.make_function("local", name, inputs, outputs, nodes, opsets, **others)
+
+
+def functions():
+    """A layer whose attention and norm are functions, with attributes that refer to
+    those of the call, a default, a name that is used in both, and an output that is
+    an input."""
+    make = helper.make_node
+
+    def refer(node, name, to, kind):
+        node.attribute.append(
+            helper.AttributeProto(name=name, ref_attr_name=to, type=kind)
+        )
+        return node
+
+    integer, real = helper.AttributeProto.INT, helper.AttributeProto.FLOAT
+    norm = function(
+        "Norm",
+        ["x", "weight"],
+        ["y"],
+        [
+            refer(
+                make("RMSNormalization", ["x", "weight"], ["t"], axis=-1),
+                "epsilon",
+                "epsilon",
+                real,
+            ),
+            make("Identity", ["t"], ["y"]),
+        ],
+        attribute_protos=[helper.make_attribute("epsilon", 0.5)],
+    )
+    attend = make("Attention", ["t", "t", "t"], ["y"], name="attend", kv_num_heads=2)
+    refer(attend, "q_num_heads", "heads", integer)
+    refer(attend, "is_causal", "causal", integer)
+    refer(attend, "scale", "scale", real)
+    layer = function(
+        "Layer",
+        ["x", "weight"],
+        ["z", "x", "norm"],
+        [
+            make("Norm", ["x", "weight"], ["t"], domain="local", epsilon=0.25),
+            make("Norm", ["t", "weight"], ["norm"], domain="local"),
+            attend,
+            make("Add", ["x", "y"], ["z"]),
+        ],
+        attributes=["heads", "causal", "scale"],
+    )
+    result = model(
+        [
+            make(
+                "Layer",
+                ["x", "weight"],
+                ["t", "same", "n"],
+                name="first",
+                domain="local",
+                heads=2,
+                causal=1,
+            ),
+            make("Layer", ["t", "weight"], ["u"], name="second", domain="local", heads=2),
+            make("Add", ["u", "n"], ["v"]),
+            make("Add", ["v", "same"], ["y"]),
+        ],
+        values(x=(F32, ["batch", "tokens", 8])),
+        values(y=(F32, ["batch", "tokens", 8])),
+        [("weight", np.linspace(0.5, 1.5, 8, dtype=np.float32))],
+    )
+    result.opset_import.add(domain="local", version=1)
+    result.functions.extend([norm, layer])
+    return result
+
+
+def recursion(**attributes):
+    """A function that calls itself, or a call that does not fit to it."""
+    name = "Other" if attributes else "Again"
+    node = helper.make_node(
+        "Again", ["x"], ["y"], name="call", domain="local", **attributes
+    )
+    result = model([node], values(x=(F32, [2])), values(y=(F32, [2])))
+    inner = helper.make_node(name, ["x"], ["y"], name="inner", domain="local")
+    result.opset_import.add(domain="local", version=1)
+    result.functions.append(function("Again", ["x"], ["y"], [inner]))
+    return result
+
+
+def doubling():
+    """Functions that each call the next one twice."""
+    result = recursion()
+    del result.functions[:]
+    for level in range(40):
+        name = f"F{level + 1}" if level < 39 else "Neg"
+        domain = "local" if level < 39 else ""
+        nodes = [
+            helper.make_node(name, ["x"], ["t"], domain=domain),
+            helper.make_node(name, ["t"], ["y"], domain=domain),
+        ]
+        own = "Again" if level == 0 else f"F{level}"
+        result.functions.append(function(own, ["x"], ["y"], nodes))
+    return result
+
+
+def reshapes():
+    """Batch and tokens as one dimension, and apart again; and what is left of both."""
+    make = helper.make_node
+    nodes = [
+        make("Shape", ["x"], ["sizes"], start=0, end=2),
+        make("Reshape", ["x", "rows"], ["flat"], name="flatten"),
+        make("MatMul", ["flat", "weight"], ["product"]),
+        make("Concat", ["sizes", "heads"], ["apart"], axis=0),
+        make("Reshape", ["product", "apart"], ["y"], name="part"),
+        make("Shape", ["x"], ["batch"], start=0, end=1),
+        make("Concat", ["batch", "rest"], ["left"], axis=0),
+        make("Reshape", ["product", "left"], ["z"], name="leave"),
+    ]
+    constants = {
+        "rows": np.array([-1, 6]),
+        "heads": np.array([2, 4]),
+        "rest": np.array([-1, 8]),
+        "weight": np.arange(48, dtype=np.float32).reshape(6, 8) / 48,
+    }
+    return model(
+        nodes,
+        values(x=(F32, ["batch", "tokens", 6])),
+        values(
+            y=(F32, ["batch", "tokens", 2, 4]), z=(F32, ["batch", "tokens", 8])
+        ),
+        constants.items(),
+    )
+
+
+def regrouped():
+    """A matrix in the sizes of another one."""
+    nodes = [
+        helper.make_node("Shape", ["like"], ["sizes"]),
+        helper.make_node("Reshape", ["x", "sizes"], ["t"], name="regroup"),
+        helper.make_node("Add", ["t", "like"], ["y"]),
+    ]
+    return model(
+        nodes,
+        values(x=(F32, ["rows", "columns"]), like=(F32, ["others", "more"])),
+        values(y=(F32, ["others", "more"])),
+    )
+
+
+def linear():
+    node = helper.make_node("LinearAttention", ["q", "k", "v"], ["y"], name="recur")
+    inputs = values(**{name: (F32, [1, 2, 3, 4]) for name in "qkv"})
+    return model([node], inputs, values(y=(F32, None)), opset=27)
+
+
+def quantized():
+    """A cache of i8 with one scale for all."""
+    result = group_query()
+    node = result.graph.node[0]
+    node.input.extend(["", "", "", "k_scale", "v_scale"])
+    for name, value in {
+        "k_quant_type": "PER_TENSOR",
+        "v_quant_type": "PER_TENSOR",
+        "kv_cache_bit_width": 8,
+    }.items():
+        node.attribute.append(helper.make_attribute(name, value))
+    for value in result.graph.input:
+        if value.name.startswith("past"):
+            value.type.tensor_type.elem_type = TensorProto.INT8
+    result.graph.input.extend(values(k_scale=(F32, [1]), v_scale=(F32, [1])))
+    return result
+
+
 def main():
     INPUTS.mkdir(parents=True, exist_ok=True)
     SEEDS.mkdir(parents=True, exist_ok=True)
@@ -342,11 +513,29 @@ def main():
         "softcap": heads(softcap=-1.0),
         "short": short(),
         "unknown": unknown(),
+        "functions": functions(),
+        "recursion": recursion(),
+        "function-attribute": recursion(speed=1),
+        "doubling": doubling(),
+        "reshapes": reshapes(),
+        "regrouped": regrouped(),
+        "linear": linear(),
+        "quantized": quantized(),
+        "tokens": heads(
+            Q=[2, 60, 64], K=[2, 50, 64], V=[2, 50, 32], q_num_heads=4, kv_num_heads=4
+        ),
+        "tokens-dynamic": heads(
+            Q=["batch", "queries", 64],
+            K=["batch", "keys", 64],
+            V=["batch", "keys", 32],
+            q_num_heads=4,
+            kv_num_heads=4,
+        ),
         "empty": ModelProto(),
     }
     for name, proto in models.items():
         (INPUTS / f"{name}.onnx").write_bytes(proto.SerializeToString())
-    for name in ("attention", "flex", "group-query", "layer", "external", "unknown"):
+    for name in ("attention", "flex", "group-query", "layer", "external", "functions", "unknown"):
         (SEEDS / f"{name}.onnx").write_bytes(models[name].SerializeToString())
 
 

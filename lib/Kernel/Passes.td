@@ -40,6 +40,35 @@ def ResultsToDestinations
                            "::mlir::memref::MemRefDialect"];
 }
 
+def TransposesToViews
+    : Pass<"attn-transposes-to-views", "::mlir::func::FuncOp"> {
+  let summary = "Read and write transposed tensors by their strides";
+  let description = [{
+    Heads that a caller has behind lengths, `(B, S, H, D)` or `(B, S, H * D)`, are
+    read where they are: a `linalg.transpose` of a read-only argument, or of a
+    reshape, a slice or a cast of one, becomes a `memref.transpose` of its buffer.
+    A result that is transposed is written by the strides of the caller's buffer
+    in the same way, also where dimensions of it are collapsed. Rows have to stay
+    rows: a transposition that moves the last dimension is left, as kernels read
+    and write contiguous rows.
+
+    It runs behind `attn-results-to-destinations`, which says what is read-only.
+
+    ```mlir
+    %heads = tensor.expand_shape %x [[0], [1], [2, 3]] ...
+        : tensor<?x?x64xf32> into tensor<?x?x4x16xf32>
+    %q = linalg.transpose ins(%heads : ...) outs(%e : ...) permutation = [0, 2, 1, 3]
+    // becomes
+    %b = bufferization.to_buffer %heads read_only : ...
+    %t = memref.transpose %b (d0, d1, d2, d3) -> (d0, d2, d1, d3) : ...
+    %q = bufferization.to_tensor %t restrict : ...
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::bufferization::BufferizationDialect",
+                           "::mlir::memref::MemRefDialect"];
+}
+
 def CheckConstantOperands : Pass<"attn-check-constant-operands"> {
   let summary = "Refuse constant operands that leave an operation undefined";
   let description = [{

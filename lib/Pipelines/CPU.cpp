@@ -78,6 +78,7 @@ static void addVectorStage(OpPassManager &pm) {
 
 void attn::buildCPUPipeline(OpPassManager &pm) {
   addTensorStage(pm);
+  pm.addNestedPass<func::FuncOp>(attn::createTransposesToViews());
   addTilingStage(pm);
   addTileBufferStage(pm);
   addVectorStage(pm);

@@ -15,6 +15,7 @@
 #include "lib/Reference/Passes.h"
 #include "lib/SplitKV/Passes.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
@@ -65,6 +66,7 @@ static void addLaneStage(OpPassManager &pm) {
 
 void attn::buildGPUPipeline(OpPassManager &pm) {
   addTensorStage(pm, /*onGPU=*/true);
+  pm.addNestedPass<func::FuncOp>(attn::createTransposesToViews());
   addWorkgroupStage(pm);
   addLaneStage(pm);
   addNVVMStage(pm);

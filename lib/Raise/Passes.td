@@ -17,13 +17,14 @@ def RaiseAttention : Pass<"attn-raise-attention"> {
     a softmax of scores, and the scores are computed, element by element, from a
     product of queries and keys. Products are named operations of `linalg`, in any
     layout, or the same as `linalg.generic` or `linalg.contract`; the softmax is
-    `linalg.softmax` or what it is made of, with a division or a reciprocal; and
-    elementwise operations, reshapes, transposes and broadcasts may stand
+    `linalg.softmax` or what it is made of, with a division, a reciprocal or a
+    logarithm, as the exponential of a log-softmax; and elementwise operations, reshapes, transposes and broadcasts may stand
     anywhere between. So front ends write attention that come by `linalg` or, with
     `tosa-to-linalg-named` and `tosa-to-linalg` before, by TOSA.
 
-    - What multiplies the product of a query and a key by constants becomes the
-      scale, on the query and the key as well. Whatever else computes a score
+    - What multiplies the product of a query and a key by constants, or by what is
+      computed from constants, such as a root, becomes the scale, on the query and
+      the key as well. Whatever else computes a score
       becomes the score region: a bias is captured, and what is computed from
       positions is computed there.
     - Where scores are -inf by a condition, or -inf is added to them by one, the

@@ -8,9 +8,11 @@
 #include "lib/Raise/Terms.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 
+#include <cmath>
 #include <utility>
 
 using namespace mlir;
@@ -249,12 +251,38 @@ bool Terms::isEqual(Term a, Term b, unsigned depth, unsigned &budget) {
 }
 
 TypedAttr Terms::getConstant(Term term) {
+  return getConstant(std::move(term), /*depth=*/8);
+}
+
+/// Also of what is computed from constants alone, as the root of a head size.
+TypedAttr Terms::getConstant(Term term, unsigned depth) {
   term = enter(term);
   TypedAttr constant;
   if (!term.isElement()) {
     if (matchPattern(term.value, m_Constant(&constant)))
       return constant;
-    return nullptr;
+    Operation *op = term.getScalarOp();
+    if (depth == 0 || !op || op->getNumResults() != 1 ||
+        op->getNumOperands() == 0 || op->getNumRegions() != 0 ||
+        !isMemoryEffectFree(op))
+      return nullptr;
+    SmallVector<Attribute> operands;
+    for (unsigned number = 0; number < op->getNumOperands(); ++number) {
+      Term operand = term.getOperand(number);
+      operands.push_back(operand.isElement() ? nullptr
+                                             : getConstant(operand, depth - 1));
+      if (!operands.back())
+        return nullptr;
+    }
+    // Upstream folds all functions but this one.
+    if (auto number = dyn_cast<FloatAttr>(operands.front());
+        number && isa<math::RsqrtOp>(op))
+      return FloatAttr::get(number.getType(),
+                            1 / std::sqrt(number.getValueAsDouble()));
+    SmallVector<OpFoldResult> folded;
+    if (failed(op->fold(operands, folded)) || folded.size() != 1)
+      return nullptr;
+    return dyn_cast_if_present<TypedAttr>(dyn_cast<Attribute>(folded.front()));
   }
   DenseElementsAttr elements;
   if (!matchPattern(term.value, m_Constant(&elements)) || !elements.isSplat())

@@ -101,6 +101,7 @@ public:
 
 private:
   bool isEqual(Term a, Term b, unsigned depth, unsigned &budget);
+  TypedAttr getConstant(Term term, unsigned depth);
 
   std::deque<Frame> frames;
   DenseMap<Operation *, SmallVector<const Frame *, 1>> framesOf;

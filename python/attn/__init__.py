@@ -14,7 +14,15 @@
 """
 
 from attn._attn import *
-from attn._attn import Attention, Engine, Kernel
+from attn._attn import (
+    Attention,
+    CachedAttention,
+    Engine,
+    Kernel,
+    MultiHeadAttention,
+    MultiTokenAttention,
+    Tensor,
+)
 
 _engine = None
 
@@ -29,13 +37,28 @@ def set_engine(engine: Engine) -> None:
     _engine = engine
 
 
-def compile(source: Attention | str, **options) -> Kernel:
-    """Compiles an `attn.Attention`, or a function of a text in MLIR.
-
-    Options are those of `attn.Engine.compile`. The engine is that of
-    `attn.set_engine`; unless there is one, it has a thread for each processor and
-    keeps kernels in memory.
-    """
+def get_engine() -> Engine:
+    """The engine of `attn.set_engine`; unless there is one, a new one, which has a
+    thread for each processor and keeps kernels in memory."""
     if _engine is None:
         set_engine(Engine())
-    return _engine.compile(source, **options)
+    return _engine
+
+
+def summarize(tensor: Tensor, table):
+    """What kernels take after `table`, the array for a `tensor.summarized(...)`, in
+    as many calls as read it: `attn.Engine.summarize`."""
+    return get_engine().summarize(tensor, table)
+
+
+def compile(
+    source: Attention | CachedAttention | MultiHeadAttention | MultiTokenAttention | str,
+    **options,
+) -> Kernel:
+    """Compiles an `attn.Attention`, a step on caches, a layer, or a function of a
+    text in MLIR.
+
+    Options are those of `attn.Engine.compile`. The engine is that of
+    `attn.get_engine`.
+    """
+    return get_engine().compile(source, **options)

@@ -165,6 +165,22 @@ Borrowed python::borrow(nb::handle array, bool isWritten, const string &what) {
 // Results
 //===----------------------------------------------------------------------===//
 
+nb::object python::viewArray(const TensorView &view, nb::handle owner) {
+  bool isBf16 = view.type() == ElementType::bf16;
+  nb::dlpack::dtype type;
+  for (const TypeEntry &entry : types)
+    if (entry.type == view.type())
+      type = {std::uint8_t(isBf16 ? nb::dlpack::dtype_code::UInt : entry.code),
+              std::uint8_t(8 * sizeOf(entry.type)), 1};
+  std::vector<std::size_t> sizes(view.sizes().begin(), view.sizes().end());
+  nb::ndarray<nb::numpy> memory(view.data(), sizes.size(), sizes.data(), owner,
+                                view.strides().data(), type);
+  nb::object array = nb::cast(memory, nb::rv_policy::reference);
+  return isBf16 ? array.attr("view")(
+                      nb::module_::import_("ml_dtypes").attr("bfloat16"))
+                : array;
+}
+
 nb::object python::allocate(nb::handle like, ElementType type,
                             std::span<const std::int64_t> sizes) {
   nb::list shape;

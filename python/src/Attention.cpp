@@ -95,8 +95,7 @@ static Sequences toSequences(const std::pair<Captured, Captured> &lengths) {
           toVector<std::int32_t>(lengths.second)};
 }
 
-string python::writeText(const Attention &attention) {
-  Expected<string> text = attention.text();
+string python::unwrapText(Expected<string> text) {
   if (text)
     return *text;
   // Members have other names in Python.
@@ -104,6 +103,22 @@ string python::writeText(const Attention &attention) {
       {"queryHeads", "heads"},
       {"keyValueHeads", "kv_heads"},
       {"headSize", "head_size"},
+      {"isPacked", "packed"},
+      {"isRing", "ring"},
+      {"pageSize", "page_size"},
+      {"hasCounts", "counts"},
+      {"outputWidth", "output_width"},
+      {"sourceWidth", "source_width"},
+      {"isFused", "fused"},
+      {"hasBias", "bias"},
+      {"hasOutputBias", "output_bias"},
+      {"hasMemory", "memory"},
+      {"headNorms", "head_norms"},
+      {"hasPositions", "positions"},
+      {"outputDropout", "output_dropout"},
+      {"mixedHeads", "mixed_heads"},
+      {"headNorm", "head_norm"},
+      {"hasGate", "gate"},
       {"valueHeadSize", "value_head_size"},
       {"queryLength", "query_length"},
       {"keyLength", "key_length"},
@@ -206,5 +221,7 @@ the cumulative lengths (N + 1) of queries and of keys in a packed batch. ``score
 ``mask`` are a Score and a Mask, or functions as ``attn.score`` and ``attn.mask`` take
 them. With ``batch_invariant`` a query's output does not depend on how many there are
 in a call.)")
-      .def("text", &writeText, "The kernel in the ``attn`` dialect.");
+      .def(
+          "text", [](const Attention &self) { return unwrapText(self.text()); },
+          "The kernel in the ``attn`` dialect.");
 }

@@ -16,8 +16,9 @@
 
 namespace attn::python {
 
-/// The IR of a variant. Throws attn.Error, which names members as Python does.
-std::string writeText(const Attention &attention);
+/// A text that was written. Throws attn.Error, which names members as Python
+/// does, if it is wrong.
+std::string unwrapText(Expected<std::string> text);
 
 /// Adds Attention and Dropout.
 void bindAttention(nanobind::module_ &module);

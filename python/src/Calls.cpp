@@ -36,8 +36,8 @@ public:
   void takeArguments(const nb::args &positional, const nb::kwargs &named);
   /// `out`, or new arrays. Results that update an argument are that.
   void takeResults(nb::handle out);
-  /// Runs the kernel and gives what `takeResults` took.
-  nb::object run();
+  /// Has `user` run the kernel, and gives what `takeResults` took.
+  nb::object run(const CallUser &user);
 
 private:
   string describeArgument(std::size_t index) const {
@@ -167,11 +167,11 @@ void Call::takeResults(nb::handle out) {
   }
 }
 
-nb::object Call::run() {
+nb::object Call::run(const CallUser &user) {
   Status status;
   {
     nb::gil_scoped_release release;
-    status = kernel.run(arguments, results);
+    status = user(arguments, results);
   }
   unwrap(std::move(status));
   if (outputs.empty())
@@ -183,8 +183,18 @@ nb::object Call::run() {
 
 nb::object python::callKernel(const Kernel &kernel, const nb::args &arguments,
                               nb::handle out, const nb::kwargs &named) {
+  return callKernel(kernel, arguments, out, named,
+                    [&](std::span<const Argument> arguments,
+                        std::span<const TensorView> results) {
+                      return kernel.run(arguments, results);
+                    });
+}
+
+nb::object python::callKernel(const Kernel &kernel, const nb::args &arguments,
+                              nb::handle out, const nb::kwargs &named,
+                              const CallUser &user) {
   Call call(kernel);
   call.takeArguments(arguments, named);
   call.takeResults(out);
-  return call.run();
+  return call.run(user);
 }

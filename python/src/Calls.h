@@ -12,6 +12,9 @@
 
 #include <nanobind/nanobind.h>
 
+#include <functional>
+#include <span>
+
 namespace attn::python {
 
 /// Runs a kernel on arrays and numbers, in the order of the function or by
@@ -23,6 +26,15 @@ nanobind::object callKernel(const Kernel &kernel,
                             const nanobind::args &arguments,
                             nanobind::handle out,
                             const nanobind::kwargs &named);
+
+/// What is done with the views of a call, without the interpreter's lock.
+using CallUser = std::function<Status(std::span<const Argument>,
+                                      std::span<const TensorView>)>;
+/// The same, but that `user` does it.
+nanobind::object callKernel(const Kernel &kernel,
+                            const nanobind::args &arguments,
+                            nanobind::handle out, const nanobind::kwargs &named,
+                            const CallUser &user);
 
 } // namespace attn::python
 

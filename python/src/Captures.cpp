@@ -105,6 +105,21 @@ static nb::object load(const Captured &tensor, nb::handle indices) {
                   detail::createLoad(tensor.declaration, std::move(nodes)));
 }
 
+static Captured summarize(const Captured &tensor, const nb::args &blocks) {
+  Declaration declaration = *tensor.declaration;
+  if (isReal(declaration.type))
+    throwTypeError("'" + declaration.name +
+                   "': expected a tensor of integers or i1 to summarize");
+  if (blocks.size() != declaration.shape.size())
+    throwTypeError("'" + declaration.name +
+                   "': expected a size of blocks for " + "each of " +
+                   std::to_string(declaration.shape.size()) +
+                   " dimensions, got " + std::to_string(blocks.size()));
+  for (nb::handle block : blocks)
+    declaration.blocks.push_back(nb::cast<std::int64_t>(block));
+  return {DeclarationPtr(std::move(declaration))};
+}
+
 void python::bindCaptures(nb::module_ &module) {
   nb::class_<Captured> tensor(module, "Tensor",
                               R"(A tensor that masks and scores read.
@@ -123,6 +138,12 @@ the type is an integer, a Bool if it is i1, otherwise a Real.)");
 are None where only a call knows them.)");
   tensor.def("__getitem__", &load, "indices"_a,
              "An element, at an Index or an int for each dimension.");
+  tensor.def(
+      "summarized", &summarize, "blocks"_a,
+      R"(The same tensor of a kernel that does not compute the ranges of its blocks in
+every call: it takes them as one more argument after the tensor, from
+``attn.summarize``. Sizes of blocks, one for each dimension, are powers of two: 32
+suits a dimension of positions, 1 any other.)");
   tensor.attr("__iter__") = nb::none(); // Else Python would try all indices.
 
   nb::class_<CapturedRows> rows(module, "Rows",

@@ -7,20 +7,28 @@
 
 #include "python/src/Kernels.h"
 
-#include "python/src/Attention.h"
+#include "python/src/Arrays.h"
 #include "python/src/Calls.h"
+#include "python/src/Captures.h"
 #include "python/src/Errors.h"
+#include "python/src/Layers.h"
 #include "python/src/Values.h"
 
+#include "attn/block_summary.h"
 #include "attn/blocks.h"
 #include "attn/engine.h"
+#include "attn/object.h"
 
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
+#include <memory>
+#include <utility>
 #include <vector>
 
 namespace nb = nanobind;
@@ -42,6 +50,12 @@ struct TextKernel {
 struct CPUEngine {
   Engine engine;
   string cpu;
+};
+
+/// What Tuning is, with the kernel as Python has it.
+struct TunedKernel {
+  TextKernel kernel;
+  Tuning tuning;
 };
 
 /// Blocks as text and as a picture.
@@ -111,8 +125,10 @@ static BlockMap mapBlocks(const TextKernel &self, Size queryLength,
 //===----------------------------------------------------------------------===//
 
 static CPUEngine createEngine(const std::filesystem::path &cacheDirectory,
-                              unsigned threads, const string &cpu) {
+                              unsigned threads, const string &cpu,
+                              const std::optional<TuningOptions> &tuning) {
   EngineOptions options;
+  options.tuning = tuning;
   options.cacheDirectory = cacheDirectory;
   options.threads = threads;
   options.cpu = cpu;
@@ -123,14 +139,14 @@ static CPUEngine createEngine(const std::filesystem::path &cacheDirectory,
   return {unwrap(create()), cpu};
 }
 
-/// The text of an attn.Attention, or that which `source` is.
+/// The text of an attn.Attention or a layer, or that which `source` is.
 static string getText(nb::handle source, const char *function) {
-  if (nb::isinstance<Attention>(source))
-    return writeText(nb::cast<const Attention &>(source));
+  if (std::optional<string> text = findText(source))
+    return *text;
   if (nb::isinstance<nb::str>(source))
     return nb::cast<string>(source);
   throwTypeError(string(function) +
-                 ": expected an attn.Attention or text in MLIR, got " +
+                 ": expected an attn.Attention, a layer or text in MLIR, got " +
                  typeName(source));
 }
 
@@ -170,9 +186,161 @@ static TextKernel compile(const CPUEngine &self, nb::handle source,
           BlockOptions{.entry = entry, .fileName = fileName, .cpu = self.cpu}};
 }
 
+/// What a kernel becomes: text, or the bytes of an object file.
+static nb::object emit(const CPUEngine &self, nb::handle source,
+                       const string &form, const string &entry,
+                       const string &pipeline, bool quantizeQueries,
+                       const string &fileName) {
+  static constexpr std::pair<const char *, CodeForm> forms[] = {
+      {"mlir", CodeForm::MLIR},
+      {"llvm", CodeForm::LLVM},
+      {"asm", CodeForm::Assembly},
+      {"obj", CodeForm::Object}};
+  const auto *found =
+      std::find_if(std::begin(forms), std::end(forms),
+                   [&](const auto &entry) { return form == entry.first; });
+  if (found == std::end(forms))
+    throw nb::value_error(
+        ("form: expected 'mlir', 'llvm', 'asm' or 'obj', got '" + form + "'")
+            .c_str());
+  string text = getText(source, "emit");
+  CompileOptions options{.entry = entry,
+                         .pipeline = pipeline,
+                         .quantizeQueries = quantizeQueries,
+                         .fileName = fileName};
+  auto release = [&] {
+    nb::gil_scoped_release release;
+    return self.engine.emit(text, found->second, options);
+  };
+  string code = unwrap(release());
+  if (found->second == CodeForm::Object)
+    return nb::bytes(code.data(), code.size());
+  return nb::str(code.data(), code.size());
+}
+
+static nb::tuple compileObject(nb::handle source, const string &name,
+                               const string &cpu, const string &entry,
+                               const string &pipeline, bool quantizeQueries,
+                               const string &fileName) {
+  string text = getText(source, "compile_to_object");
+  ObjectOptions options{.name = name,
+                        .cpu = cpu,
+                        .entry = entry,
+                        .pipeline = pipeline,
+                        .quantizeQueries = quantizeQueries,
+                        .fileName = fileName};
+  auto release = [&] {
+    nb::gil_scoped_release release;
+    return compileToObject(text, options);
+  };
+  ObjectFile file = unwrap(release());
+  return nb::make_tuple(nb::bytes(file.object.data(), file.object.size()),
+                        file.header);
+}
+
+//===----------------------------------------------------------------------===//
+// Tuning
+//===----------------------------------------------------------------------===//
+
+static TuningOptions createTuning(double seconds, bool isCold,
+                                  const nb::object &progress) {
+  TuningOptions options{.seconds = seconds, .isCold = isCold};
+  if (progress.is_none())
+    return options;
+  // The engine copies and drops it without the interpreter's lock.
+  auto drop = [](nb::object *object) {
+    nb::gil_scoped_acquire acquire;
+    delete object;
+  };
+  std::shared_ptr<nb::object> function(new nb::object(progress), drop);
+  options.progress = [function](const TuningStep &step) {
+    nb::gil_scoped_acquire acquire;
+    try {
+      (*function)(step);
+    } catch (nb::python_error &error) {
+      // Tuning goes on: there is nobody to throw to.
+      error.discard_as_unraisable("attn.TuningOptions.progress");
+    }
+  };
+  return options;
+}
+
+static TunedKernel tune(const CPUEngine &self, nb::handle source,
+                        nb::handle arguments, nb::handle out,
+                        const TuningOptions &tuning, const string &entry,
+                        bool quantizeQueries, const string &fileName) {
+  TextKernel kernel =
+      compile(self, source, entry, "cpu", quantizeQueries, fileName);
+  CompileOptions options{
+      .entry = entry, .quantizeQueries = quantizeQueries, .fileName = fileName};
+  bool areNamed = nb::isinstance<nb::dict>(arguments);
+  auto positional = nb::borrow<nb::args>(
+      areNamed ? nb::tuple() : nb::tuple(nb::borrow(arguments)));
+  auto named = nb::borrow<nb::kwargs>(areNamed ? nb::borrow<nb::dict>(arguments)
+                                               : nb::dict());
+  std::optional<Tuning> found;
+  callKernel(kernel.kernel, positional, out, named,
+             [&](std::span<const Argument> arguments,
+                 std::span<const TensorView> results) -> Status {
+               Expected<Tuning> result = self.engine.tune(
+                   kernel.text, arguments, results, tuning, options);
+               if (!result)
+                 return result.error();
+               found = std::move(*result);
+               return {};
+             });
+  kernel.kernel = found->kernel;
+  kernel.text = found->text;
+  return {kernel, std::move(*found)};
+}
+
 //===----------------------------------------------------------------------===//
 // The module
 //===----------------------------------------------------------------------===//
+
+static void bindTuning(nb::module_ &module) {
+  nb::class_<TuningStep>(module, "TuningStep", "A plan that was tried.")
+      .def_ro("op", &TuningStep::op, "The op, in the order of the text.")
+      .def_ro("plan", &TuningStep::plan, "Its plan, ``#attn.plan<...>``.")
+      .def_ro("times_faster", &TuningStep::timesFaster,
+              "Over the best one before it.")
+      .def_ro("is_kept", &TuningStep::isKept);
+
+  nb::class_<TuningOptions>(module, "TuningOptions",
+                            "How long to look for plans, and how.")
+      .def(
+          "__init__",
+          [](TuningOptions *self, double seconds, bool cold,
+             const nb::object &progress) {
+            new (self) TuningOptions(createTuning(seconds, cold, progress));
+          },
+          nb::kw_only(), "seconds"_a = TuningOptions().seconds,
+          "cold"_a = TuningOptions().isCold, "progress"_a = nb::none(),
+          R"(``seconds`` include compiling. If it is ``cold``, a call finds nothing in the
+processor's caches that the one before read or wrote. ``progress`` is called with a
+TuningStep after each plan.)");
+
+  nb::class_<TunedKernel>(module, "Tuning", "What Engine.tune found.")
+      .def_ro("kernel", &TunedKernel::kernel, "With the best plans.")
+      .def_prop_ro(
+          "plans", [](const TunedKernel &self) { return self.tuning.plans; },
+          "The plan of each op that has one, as ``#attn.plan<...>``.")
+      .def_prop_ro(
+          "text", [](const TunedKernel &self) { return self.tuning.text; },
+          "The text with these plans, to compile anywhere.")
+      .def_prop_ro(
+          "times_faster",
+          [](const TunedKernel &self) { return self.tuning.timesFaster; },
+          "Over the compiler's own plans; 1 if those are the best.")
+      .def_prop_ro(
+          "num_tried",
+          [](const TunedKernel &self) { return self.tuning.numTried; },
+          "Plans, beside the compiler's own.")
+      .def_prop_ro(
+          "is_complete",
+          [](const TunedKernel &self) { return self.tuning.isComplete; },
+          "Whether every neighbour of the best plans was tried.");
+}
 
 static void bindSignature(nb::module_ &module) {
   nb::class_<Parameter>(module, "Parameter",
@@ -328,28 +496,70 @@ takes the arguments of the function, then, if they are ``saved``, its results, a
 then the tangents of the arguments named in ``of``, or of all of floats. It gives
 the tangents of ``results``, by number; of all of floats if there are none.)");
 
+  module.def(
+      "compile_to_object", &compileObject, "source"_a, nb::kw_only(),
+      "name"_a = "", "cpu"_a = "", "entry"_a = "", "pipeline"_a = "cpu",
+      "quantize_queries"_a = false, "file_name"_a = "<string>",
+      R"(A kernel for programs without a compiler: the bytes of an object file with a
+function that C can call, and the text of its header. The function is called
+``name``, or as it is in the text. Other options are those of an Engine.)");
+
+  bindTuning(module);
   nb::class_<CPUEngine>(module, "Engine",
                         "Compiles kernels for the processor that it runs on.")
       .def(
           "__init__",
           [](CPUEngine *self,
              const std::optional<std::filesystem::path> &directory,
-             unsigned threads, const string &cpu) {
-            new (self)
-                CPUEngine(createEngine(directory.value_or(""), threads, cpu));
+             unsigned threads, const string &cpu,
+             const std::optional<TuningOptions> &tuning) {
+            new (self) CPUEngine(
+                createEngine(directory.value_or(""), threads, cpu, tuning));
           },
           nb::kw_only(), "cache_directory"_a = nb::none(), "threads"_a = 0,
-          "cpu"_a = "",
+          "cpu"_a = "", "tuning"_a = nb::none(),
           R"(``cache_directory`` keeps compiled kernels for other processes; its files are
 executed, so that it must be writable by you alone. ``threads`` work on one call:
 as many as there are processors if 0. ``cpu`` is a processor by LLVM's name for it,
-such as 'x86-64-v3'; this machine's if empty.)")
+such as 'x86-64-v3'; this machine's if empty. With ``tuning``, every kernel that is
+compiled and was not tuned before is, on standard sizes.)")
+      .def("compile", &compile, "source"_a, nb::kw_only(), "entry"_a = "",
+           "pipeline"_a = "cpu", "quantize_queries"_a = false,
+           "file_name"_a = "<string>",
+           R"(Compiles an ``attn.Attention``, an ``attn.CachedAttention``, an
+``attn.MultiHeadAttention``, an ``attn.MultiTokenAttention``, or a function of a text
+in MLIR: the one called ``entry``, or the only public one. ``pipeline`` is 'cpu', or 'reference', slow and
+plain, to compare with. With ``quantize_queries``, keys in caches of i8 are
+multiplied as integers. ``file_name`` is what diagnostics call the text.)")
       .def(
-          "compile", &compile, "source"_a, nb::kw_only(), "entry"_a = "",
+          "tune", &tune, "source"_a, "arguments"_a, nb::kw_only(),
+          "out"_a = nb::none(), "tuning"_a = TuningOptions(), "entry"_a = "",
+          "quantize_queries"_a = false, "file_name"_a = "<string>",
+          R"(Looks for plans with which a kernel is faster than with the compiler's, on this
+machine and in a call with these ``arguments``, a sequence or a dict by name. From
+then on, ``compile`` uses them for the same source, in this engine and, with a cache
+directory, in others on such a processor. The call is run often: results, and what
+it updates in place, have no meaning afterwards.)")
+      .def(
+          "emit", &emit, "source"_a, "form"_a, nb::kw_only(), "entry"_a = "",
           "pipeline"_a = "cpu", "quantize_queries"_a = false,
           "file_name"_a = "<string>",
-          R"(Compiles an ``attn.Attention``, or a function of a text in MLIR: the one called
-``entry``, or the only public one. ``pipeline`` is 'cpu', or 'reference', slow and
-plain, to compare with. With ``quantize_queries``, keys in caches of i8 are
-multiplied as integers. ``file_name`` is what diagnostics call the text.)");
+          "What a kernel becomes, to look at: 'mlir', 'llvm' or 'asm' as text, "
+          "'obj' as the bytes of an object file.")
+      .def(
+          "summarize",
+          [](const CPUEngine &self, const Captured &tensor, nb::handle table) {
+            Borrowed memory = borrow(table, /*isWritten=*/false,
+                                     "'" + tensor.declaration->name + "'");
+            auto summary = unwrap(BlockSummary::create(
+                self.engine, tensor.declaration, memory.view));
+            nb::capsule owner(new BlockSummary(summary),
+                              [](void *data) noexcept {
+                                delete static_cast<BlockSummary *>(data);
+                              });
+            return viewArray(*Argument(summary).view(), owner);
+          },
+          "tensor"_a, "table"_a,
+          R"(The smallest and the largest element of each block of ``table``, which is passed
+for ``tensor``, as ``tensor.summarized`` says: an array that kernels take after it.)");
 }

@@ -14,7 +14,9 @@
 #include "python/src/Captures.h"
 #include "python/src/Errors.h"
 #include "python/src/Kernels.h"
+#include "python/src/Layers.h"
 #include "python/src/MasksAndScores.h"
+#include "python/src/PagedCaches.h"
 #include "python/src/Values.h"
 
 NB_MODULE(_attn, module) {
@@ -26,5 +28,7 @@ NB_MODULE(_attn, module) {
   attn::python::bindCaptures(module);
   attn::python::bindMasksAndScores(module);
   attn::python::bindAttention(module);
+  attn::python::bindLayers(module);
+  attn::python::bindPagedCaches(module);
   attn::python::bindKernels(module);
 }

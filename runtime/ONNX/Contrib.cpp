@@ -98,9 +98,10 @@ public:
   explicit GroupQueryImport(NodeImport &at) : at(at), b(at.b) {}
 
   LogicalResult run() {
-    if (failed(readInputs()) || failed(readLengths()) || failed(rotate()) ||
-        failed(appendToCache()) || failed(readNumbers()) ||
-        failed(readSink()) || failed(readBias(at, Bias, variant)))
+    if (failed(checkQuantization()) || failed(readInputs()) ||
+        failed(readLengths()) || failed(rotate()) || failed(appendToCache()) ||
+        failed(readNumbers()) || failed(readSink()) ||
+        failed(readBias(at, Bias, variant)))
       return failure();
     variant.padsMask = static_cast<bool>(variant.bias);
     variant.causal = true;
@@ -121,8 +122,33 @@ private:
     Sine,
     Positions,
     Bias,
-    Sink
+    Sink,
+    KeyScale,
+    ValueScale
   };
+
+  /// Scales of a whole cache, or of its columns, are not those of attn's caches
+  /// of i8, which have one for each row.
+  LogicalResult checkQuantization() {
+    FailureOr<std::int64_t> bits = at.integer("kv_cache_bit_width", 0);
+    if (failed(bits))
+      return failure();
+    for (StringRef name : {"k_quant_type", "v_quant_type"}) {
+      FailureOr<std::string> quantized = at.text(name, "NONE");
+      if (failed(quantized))
+        return failure();
+      if (*quantized != "NONE")
+        return at.error() << "attribute '" << name << "': a cache of " << *bits
+                          << " bits with scales " << *quantized
+                          << " is not imported, only 'NONE'; attn.cache_append "
+                             "has caches of i8 with a scale for each row";
+    }
+    for (auto [input, name] : {std::pair(KeyScale, StringRef("k_scale")),
+                               std::pair(ValueScale, StringRef("v_scale"))})
+      if (at.input(input))
+        return at.error(name) << "expected none without a quantized cache";
+    return success();
+  }
 
   LogicalResult readInputs() {
     FailureOr<std::int64_t> heads = readHeads(at, "num_heads");
@@ -307,15 +333,6 @@ private:
                         << *window;
     if (*shown != 0)
       return at.error() << "attribute 'qk_output': scores are not imported";
-    for (StringRef name : {"k_quant_type", "v_quant_type"}) {
-      FailureOr<std::string> quantized = at.text(name, "NONE");
-      if (failed(quantized))
-        return failure();
-      if (*quantized != "NONE")
-        return at.error() << "attribute '" << name
-                          << "': quantized caches are not imported";
-    }
-    at.ignore("kv_cache_bit_width"); // Of quantized ones.
     variant.softcap = *softcap;
     // The query is one of the window.
     variant.left = *window == -1 ? -1 : *window - 1;
@@ -581,7 +598,7 @@ static LogicalResult importMultiHeadAttention(NodeImport &at) {
 
 ArrayRef<Operator> attn::onnx::getContribOperators() {
   static const Operator operators[] = {
-      {microsoftDomain, "GroupQueryAttention", 1, 1, 1, 12, 3,
+      {microsoftDomain, "GroupQueryAttention", 1, 1, 1, 14, 3,
        importGroupQueryAttention},
       {microsoftDomain, "MultiHeadAttention", 1, 1, 1, 8, 3,
        importMultiHeadAttention}};

@@ -31,6 +31,13 @@ static std::string toIdentifier(const std::string &name) {
   return result;
 }
 
+/// Operators that are called attention, and are none of it.
+static bool isRecurrence(const Node &node) {
+  bool isKnownDomain = node.domain.empty() || node.domain == "com.microsoft" ||
+                       node.domain == "ai.onnx.preview";
+  return isKnownDomain && node.opType == "LinearAttention";
+}
+
 const Operator *attn::onnx::findOperator(StringRef domain, StringRef name) {
   for (ArrayRef<Operator> operators :
        {getAttentionOperators(), getContribOperators(),
@@ -144,13 +151,11 @@ private:
       if (findOperator(node->domain, node->opType) ||
           !seen.insert(node->domain + ":" + node->opType).second)
         continue;
-      bool isFunction = llvm::is_contained(
-          model.functions, std::pair(node->domain, node->opType));
       std::string message =
           "node " + describe(*node) +
-          (isFunction ? " is a function of the model's, which is not imported; "
-                        "inline it"
-                      : " is not imported");
+          (isRecurrence(*node)
+               ? " is a recurrence without a softmax, which is not imported"
+               : " is not imported");
       constexpr unsigned most = 10;
       if (!unknown)
         unknown.emplace(error() << message);
@@ -213,11 +218,12 @@ private:
     while (!inputs.empty() && !inputs.back())
       inputs.pop_back();
     const Operator &op = *findOperator(node.domain, node.opType);
-    auto version = model.opsets.find(node.domain);
-    NodeImport at(b, node, version == model.opsets.end() ? 0 : version->second,
+    const Opsets &opsets = node.opsets ? *node.opsets : model.opsets;
+    auto version = opsets.find(node.domain);
+    NodeImport at(b, node, version == opsets.end() ? 0 : version->second,
                   inputs, declared,
                   [this](StringRef name) { return findOuter(name); });
-    if (version == model.opsets.end())
+    if (version == opsets.end())
       return at.error() << "the model imports no operator set of its domain";
     if (at.version < op.first || at.version > op.last)
       return at.error() << "operator set " << at.version

@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/ONNX/Model.h"
+#include "runtime/ONNX/Functions.h"
 
 #include "google/protobuf/stubs/logging.h"
+#include "google/protobuf/unknown_field_set.h"
 #include "onnx/onnx_pb.h"
 
 #include <algorithm>
@@ -101,23 +102,99 @@ public:
     if (!proto.has_graph())
       return Error{"the model has no graph", {}};
     Model model;
-    for (const auto &opset : proto.opset_import()) {
-      std::string domain = opset.domain() == "ai.onnx" ? "" : opset.domain();
-      if (!model.opsets.emplace(domain, opset.version()).second)
-        return Error{"the model imports two versions of domain " +
-                         quote(opset.domain()),
-                     {}};
+    Expected<Opsets> opsets = readOpsets(proto, "the model");
+    if (!opsets)
+      return std::move(opsets).error();
+    model.opsets = std::move(*opsets);
+    for (const ::onnx::FunctionProto &function : proto.functions()) {
+      Expected<LocalFunction> read = readFunction(function);
+      if (!read)
+        return std::move(read).error();
+      model.functions.push_back(std::move(*read));
     }
-    for (const auto &function : proto.functions())
-      model.functions.emplace_back(function.domain(), function.name());
     Expected<Graph> graph = readGraph(proto.graph());
     if (!graph)
       return std::move(graph).error();
     model.graph = std::move(*graph);
+    if (Status status = inlineFunctions(model); !status)
+      return status.error();
     return model;
   }
 
 private:
+  template <typename Proto>
+  static Expected<Opsets> readOpsets(const Proto &proto,
+                                     const std::string &what) {
+    Opsets opsets;
+    for (const auto &opset : proto.opset_import())
+      if (!opsets.emplace(toDomain(opset.domain()), opset.version()).second)
+        return Error{what + " imports two versions of domain " +
+                         quote(opset.domain()),
+                     {}};
+    return opsets;
+  }
+
+  static std::string toDomain(const std::string &domain) {
+    return domain == "ai.onnx" ? "" : domain;
+  }
+
+  /// What a message has in a field of bytes that Debian's ONNX does not know.
+  static std::vector<std::string>
+  readNewField(const google::protobuf::Message &message, int number) {
+    std::vector<std::string> values;
+    const google::protobuf::UnknownFieldSet &fields =
+        message.GetReflection()->GetUnknownFields(message);
+    for (int i = 0; i < fields.field_count(); ++i)
+      if (const auto &field = fields.field(i);
+          field.number() == number &&
+          field.type() == google::protobuf::UnknownField::TYPE_LENGTH_DELIMITED)
+        values.push_back(field.length_delimited());
+    return values;
+  }
+
+  /// Two functions, or nodes, of one name differ in it.
+  static std::string readOverload(const google::protobuf::Message &message,
+                                  int number) {
+    std::vector<std::string> values = readNewField(message, number);
+    return values.empty() ? std::string() : values.back();
+  }
+
+  Expected<LocalFunction> readFunction(const ::onnx::FunctionProto &proto) {
+    LocalFunction function;
+    function.name = proto.name();
+    function.domain = toDomain(proto.domain());
+    function.overload = readOverload(proto, 13);
+    function.inputs.assign(proto.input().begin(), proto.input().end());
+    function.outputs.assign(proto.output().begin(), proto.output().end());
+    function.attributes.assign(proto.attribute().begin(),
+                               proto.attribute().end());
+    std::string what = "function " + quote(function.name);
+    for (const std::string &bytes : readNewField(proto, 11)) {
+      ::onnx::AttributeProto attribute;
+      if (!attribute.ParseFromString(bytes))
+        return Error{what + ": expected an attribute, got something else", {}};
+      Expected<Attribute> read = readAttribute(
+          attribute, what + ": attribute " + quote(attribute.name()));
+      if (!read)
+        return std::move(read).error();
+      function.defaults.emplace(attribute.name(), std::move(*read));
+    }
+    Expected<Opsets> opsets = readOpsets(proto, what);
+    if (!opsets)
+      return std::move(opsets).error();
+    auto shared = std::make_shared<const Opsets>(std::move(*opsets));
+    isInFunction = true;
+    for (const ::onnx::NodeProto &node : proto.node()) {
+      Expected<Node> read = readNode(node);
+      if (!read)
+        return Error{what + ": " + read.error().message, {}};
+      read->opsets = shared;
+      function.nodes.push_back(std::move(*read));
+    }
+    isInFunction = false;
+    return function;
+  }
+
   Expected<Graph> readGraph(const ::onnx::GraphProto &proto) {
     Graph graph;
     graph.name = proto.name();
@@ -179,7 +256,8 @@ private:
     Node node;
     node.name = proto.name();
     node.opType = proto.op_type();
-    node.domain = proto.domain() == "ai.onnx" ? "" : proto.domain();
+    node.domain = toDomain(proto.domain());
+    node.overload = readOverload(proto, 8);
     node.inputs.assign(proto.input().begin(), proto.input().end());
     node.outputs.assign(proto.output().begin(), proto.output().end());
     std::string what =
@@ -199,7 +277,8 @@ private:
                                     const std::string &what) {
     using Kind = Attribute::Kind;
     Attribute result;
-    if (!proto.ref_attr_name().empty())
+    result.reference = proto.ref_attr_name();
+    if (!result.reference.empty() && !isInFunction)
       return Error{what + " refers to one of a function, outside of any", {}};
     switch (proto.type()) {
     case ::onnx::AttributeProto::FLOAT:
@@ -413,6 +492,7 @@ private:
   }
 
   const std::string &directory;
+  bool isInFunction = false; ///< Whose attributes nodes may refer to.
 };
 
 } // namespace

@@ -22,7 +22,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace attn::onnx {
@@ -98,13 +97,21 @@ struct Attribute {
   std::vector<std::int64_t> integers;
   std::shared_ptr<const Tensor> tensor;
   std::shared_ptr<const Graph> graph;
+  /// In a function: the attribute of the function that this one has the value
+  /// of, if it is not empty.
+  std::string reference;
 };
 
+/// Versions of operator sets by domain; "" is ONNX's own.
+using Opsets = std::map<std::string, std::int64_t>;
+
 struct Node {
-  std::string name, domain, opType;
+  std::string name, domain, opType, overload;
   /// Names of values; empty for what is left out.
   std::vector<std::string> inputs, outputs;
   std::map<std::string, Attribute> attributes;
+  /// Of a function's nodes; of all others, those of the model.
+  std::shared_ptr<const Opsets> opsets;
 };
 
 struct ValueInfo {
@@ -120,17 +127,26 @@ struct Graph {
   std::vector<Tensor> initializers;
 };
 
+/// A function of a model's own.
+struct LocalFunction {
+  std::string name, domain, overload;
+  std::vector<std::string> inputs, outputs;
+  /// Names of attributes that have no default.
+  std::vector<std::string> attributes;
+  std::map<std::string, Attribute> defaults;
+  std::vector<Node> nodes;
+};
+
 struct Model {
-  /// Versions of operator sets by domain; "" is ONNX's own.
-  std::map<std::string, std::int64_t> opsets;
-  /// Domain and name of each function of the model's own.
-  std::vector<std::pair<std::string, std::string>> functions;
+  Opsets opsets;
+  std::vector<LocalFunction> functions;
   Graph graph;
 };
 
-/// Parses a model. Data that it keeps in other files is read from `directory`,
-/// and is an error if that is empty. Sizes are from 0 to 2^40, and so are
-/// products of those of a tensor.
+/// Parses a model, and replaces calls of its functions by their nodes. Data
+/// that it keeps in other files is read from `directory`, and is an error if
+/// that is empty. Sizes are from 0 to 2^40, and so are products of those of a
+/// tensor.
 Expected<Model> parseModel(std::string_view bytes,
                            const std::string &directory);
 

@@ -145,11 +145,25 @@ static LogicalResult setReshaped(NodeImport &at, const Sizes &sizes) {
     return success();
   }
   Value result = reshape(b, at.input(0), sizes);
-  if (!result)
-    return at.error() << "a reshape that makes several dynamic sizes of "
-                      << formatType(typeOf(at.input(0))) << " is not imported";
-  at.setOutput(0, result);
+  at.setOutput(0, result ? result
+                         : copyInShape(b, at.input(0), sizes,
+                                       "node " + describe(at.node)));
   return success();
+}
+
+/// The number of elements, divided by all `sizes` but number `unknown`.
+static OpFoldResult divideElements(Builder &b, Value tensor,
+                                   ArrayRef<OpFoldResult> sizes,
+                                   std::size_t unknown) {
+  OpFoldResult elements = b.getIndexAttr(1), known = elements;
+  for (OpFoldResult size : sizesOf(b, tensor))
+    elements = multiply(b, elements, size);
+  for (auto [dim, size] : llvm::enumerate(sizes))
+    if (dim != unknown)
+      known = multiply(b, known, size);
+  return mlir::arith::DivUIOp::create(b, toIndex(b, elements),
+                                      toIndex(b, known))
+      .getResult();
 }
 
 static LogicalResult importReshape(NodeImport &at) {
@@ -196,10 +210,9 @@ static LogicalResult importReshape(NodeImport &at) {
       size = b.getIndexAttr(type.getNumElements() / known);
     } else {
       size = findRest(b, at.input(0), *sizes, std::size_t(unknown));
+      // What is left is seen when the model runs.
       if (!size)
-        return at.error("shape")
-               << "-1: what is left of " << formatType(type)
-               << " is not known to be a product of some of its sizes";
+        size = divideElements(b, at.input(0), *sizes, std::size_t(unknown));
     }
   } else if (isKnown && type.hasStaticShape() &&
              known != type.getNumElements()) {

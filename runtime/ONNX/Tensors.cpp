@@ -12,7 +12,9 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -155,25 +157,65 @@ static bool isSame(OpFoldResult x, OpFoldResult y) {
          lhs.getConstantIndex() == rhs.getConstantIndex();
 }
 
-OpFoldResult attn::onnx::findRest(Builder &b, Value tensor,
-                                  ArrayRef<OpFoldResult> sizes,
-                                  std::size_t unknown) {
-  Sizes left = sizesOf(b, tensor);
+/// Adds what a size is known to be the product of.
+static void addFactors(Builder &b, OpFoldResult size, Sizes &factors) {
+  auto value = llvm::dyn_cast<Value>(size);
+  if (auto product =
+          value ? value.getDefiningOp<mlir::arith::MulIOp>() : nullptr) {
+    addFactors(b, product.getLhs(), factors);
+    return addFactors(b, product.getRhs(), factors);
+  }
+  auto dim = value ? value.getDefiningOp<mlir::tensor::DimOp>() : nullptr;
+  auto collapse =
+      dim ? dim.getSource().getDefiningOp<mlir::tensor::CollapseShapeOp>()
+          : nullptr;
+  if (!collapse || !dim.getConstantIndex()) {
+    factors.push_back(size);
+    return;
+  }
+  auto number = std::size_t(*dim.getConstantIndex());
+  for (std::int64_t each : collapse.getReassociationIndices()[number])
+    addFactors(b, sizeOf(b, collapse.getSrc(), each), factors);
+}
+
+/// Removes the factors of `sizes` from `left`, and gives the product of the
+/// numbers among them that are not there; nothing if another one is not.
+static std::optional<std::int64_t> cancelFactors(Builder &b, Sizes &left,
+                                                 ArrayRef<OpFoldResult> sizes) {
+  Sizes factors;
+  for (OpFoldResult size : sizes)
+    addFactors(b, size, factors);
   std::int64_t divisor = 1;
-  for (auto [index, size] : llvm::enumerate(sizes)) {
-    if (index == unknown)
-      continue;
+  for (OpFoldResult factor : factors) {
     auto *same = llvm::find_if(
-        left, [&](OpFoldResult each) { return isSame(each, size); });
+        left, [&](OpFoldResult each) { return isSame(each, factor); });
     if (same != left.end())
       left.erase(same);
     else if (std::optional<std::int64_t> count =
-                 mlir::getConstantIntValue(size);
+                 mlir::getConstantIntValue(factor);
              count.value_or(0) > 0)
       divisor *= *count;
     else
-      return {};
+      return std::nullopt;
   }
+  return divisor;
+}
+
+static Sizes factorsOf(Builder &b, Value tensor) {
+  Sizes factors;
+  for (OpFoldResult size : sizesOf(b, tensor))
+    addFactors(b, size, factors);
+  return factors;
+}
+
+OpFoldResult attn::onnx::findRest(Builder &b, Value tensor,
+                                  ArrayRef<OpFoldResult> sizes,
+                                  std::size_t unknown) {
+  Sizes left = factorsOf(b, tensor), others(sizes);
+  others.erase(others.begin() + std::ptrdiff_t(unknown));
+  std::optional<std::int64_t> divisor = cancelFactors(b, left, others);
+  if (!divisor)
+    return {};
   std::int64_t known = 1;
   OpFoldResult rest = b.getIndexAttr(1);
   for (OpFoldResult size : left) {
@@ -182,12 +224,27 @@ OpFoldResult attn::onnx::findRest(Builder &b, Value tensor,
     else
       rest = multiply(b, rest, size);
   }
-  if (known % divisor == 0)
-    return multiply(b, rest, b.getIndexAttr(known / divisor));
+  if (known % *divisor == 0)
+    return multiply(b, rest, b.getIndexAttr(known / *divisor));
   Value whole = toIndex(b, multiply(b, rest, b.getIndexAttr(known)));
   return mlir::arith::DivUIOp::create(
-             b, whole, mlir::arith::ConstantIndexOp::create(b, divisor))
+             b, whole, mlir::arith::ConstantIndexOp::create(b, *divisor))
       .getResult();
+}
+
+/// Whether a tensor is known to have as many elements as `sizes` say.
+static bool hasAsManyElements(Builder &b, Value tensor,
+                              ArrayRef<OpFoldResult> sizes) {
+  Sizes left = factorsOf(b, tensor);
+  std::optional<std::int64_t> divisor = cancelFactors(b, left, sizes);
+  std::int64_t known = 1;
+  for (OpFoldResult size : left) {
+    std::optional<std::int64_t> count = mlir::getConstantIntValue(size);
+    if (!count)
+      return false;
+    known *= *count;
+  }
+  return divisor == known;
 }
 
 namespace {
@@ -310,6 +367,68 @@ Value attn::onnx::reshape(Builder &b, Value tensor,
         tensor);
   return groups.size() < sizes.size() ? expand(b, tensor, expanded, result)
                                       : tensor;
+}
+
+Value attn::onnx::copyInShape(Builder &b, Value tensor,
+                              ArrayRef<OpFoldResult> sizes,
+                              const std::string &what) {
+  auto product = [&](ArrayRef<OpFoldResult> some) {
+    OpFoldResult result = b.getIndexAttr(1);
+    for (OpFoldResult size : some)
+      result = multiply(b, result, size);
+    return result;
+  };
+  if (!hasAsManyElements(b, tensor, sizes)) {
+    Value has = toIndex(b, product(sizesOf(b, tensor)));
+    mlir::cf::AssertOp::create(
+        b,
+        mlir::arith::CmpIOp::create(b, mlir::arith::CmpIPredicate::eq, has,
+                                    toIndex(b, product(sizes))),
+        what + ": the new shape has another number of elements");
+  }
+  mlir::ReassociationIndices all =
+      llvm::to_vector<2>(llvm::seq<std::int64_t>(0, typeOf(tensor).getRank()));
+  if (all.size() != 1)
+    tensor = collapse(b, tensor, {all});
+
+  // What is behind the last dynamic size, and that, are one row.
+  std::size_t rank = sizes.size(), outer = rank;
+  while (mlir::getConstantIntValue(sizes[outer - 1]))
+    --outer;
+  --outer;
+  OpFoldResult length = product(sizes.drop_front(outer)),
+               one = b.getIndexAttr(1), zero = b.getIndexAttr(0);
+  Sizes offsets(rank, zero), counts(rank, one), steps(rank, one), row;
+  for (std::size_t dim = outer; dim < rank; ++dim)
+    row.push_back(counts[dim] = sizes[dim]);
+  Value result = createEmpty(b, sizes, typeOf(tensor).getElementType());
+  SmallVector<mlir::scf::ForOp> loops;
+  OpFoldResult number = zero;
+  Value into = result;
+  for (std::size_t dim = 0; dim < outer; ++dim) {
+    loops.push_back(mlir::scf::ForOp::create(
+        b, toIndex(b, zero), toIndex(b, sizes[dim]), toIndex(b, one), into));
+    b.setInsertionPointToStart(loops.back().getBody());
+    offsets[dim] = loops.back().getInductionVar();
+    into = loops.back().getRegionIterArg(0);
+    number = add(b, multiply(b, number, sizes[dim]), offsets[dim]);
+  }
+  Value elements = mlir::tensor::ExtractSliceOp::create(
+      b, tensor, Sizes{multiply(b, number, length)}, Sizes{length}, Sizes{one});
+  if (row.size() != 1)
+    elements = expand(b, elements,
+                      {llvm::to_vector<2>(llvm::seq<std::int64_t>(
+                          0, std::int64_t(row.size())))},
+                      row);
+  Value filled = mlir::tensor::InsertSliceOp::create(b, elements, into, offsets,
+                                                     counts, steps);
+  for (mlir::scf::ForOp loop : llvm::reverse(loops)) {
+    b.setInsertionPointToEnd(loop.getBody());
+    mlir::scf::YieldOp::create(b, filled);
+    b.setInsertionPointAfter(loop);
+    filled = loop.getResult(0);
+  }
+  return filled;
 }
 
 /// A constant with other dimensions, computed here; null of other values.

@@ -18,6 +18,7 @@
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 #include <optional>
+#include <string>
 
 namespace attn::onnx {
 
@@ -81,6 +82,11 @@ Value collapse(Builder &b, Value tensor, Groups groups);
 /// there is a better way to say them.
 Value reshape(Builder &b, Value tensor, ArrayRef<OpFoldResult> sizes,
               ArrayRef<OpFoldResult> from = {});
+/// The same where a group would become several dynamic sizes: copied, row by
+/// row, and an error of the call, which begins with `what`, if the number of
+/// elements is another.
+Value copyInShape(Builder &b, Value tensor, ArrayRef<OpFoldResult> sizes,
+                  const std::string &what);
 /// Dimension `i` of the result is dimension `permutation[i]` of the tensor.
 Value transpose(Builder &b, Value tensor, ArrayRef<std::int64_t> permutation);
 Value concatenate(Builder &b, std::int64_t dim, ArrayRef<Value> tensors);

@@ -11,6 +11,7 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <string>
@@ -32,8 +33,53 @@ static llvm::StringRef findDocs(llvm::StringRef op) {
   return section.trim();
 }
 
-/// Adds the documentation of the op that a message is about, if it is one.
-/// Returns false if it is not.
+/// What a value of an op is to it: of an argument of a region of scores or of a
+/// mask, what it stands for; of a result, its name; and what the op does. The
+/// server says which value of which op it is, and not of which region.
+static std::string describeValue(llvm::StringRef op, llvm::StringRef value,
+                                 llvm::StringRef docs) {
+  // The first line of an op's documentation says what it does.
+  std::string text =
+      ("`" + op + "`: " + docs.split('\n').first.trim('_')).str();
+  std::size_t number = 0;
+  auto consumeNumber = [&](llvm::StringRef kind) {
+    llvm::StringRef digits = value.split(kind).second;
+    return value.contains(kind) &&
+           !digits.take_while(llvm::isDigit).getAsInteger(10, number);
+  };
+  if (consumeNumber("\n\nArgument #") && op.contains("attention")) {
+    static constexpr std::array<llvm::StringLiteral, 6> meanings = {
+        "the score",
+        "the batch entry (`b`)",
+        "the query head (`h`)",
+        "the position of the query (`p`)",
+        "the position of the key (`j`)",
+        "what `captures` has"};
+    auto meaning = [&](std::size_t place) {
+      return meanings[std::min(place, meanings.size() - 1)];
+    };
+    // A mask does not see the score.
+    return ("Of a score: " + meaning(number) +
+            "; of a mask: " + meaning(number + 1) + ".\n\n" + text)
+        .str();
+  }
+  if (!consumeNumber("Result #"))
+    return text;
+  llvm::StringRef table = docs.split("\n#### Results:\n").second;
+  llvm::SmallVector<llvm::StringRef> rows;
+  table.trim().split(rows, '\n');
+  constexpr std::size_t heading = 2;
+  if (heading + number >= rows.size() ||
+      !rows[heading + number].starts_with("| `") ||
+      rows[heading + number].contains("variadic"))
+    return text;
+  return (rows[heading + number].split('`').second.split('`').first + " of " +
+          text)
+      .str();
+}
+
+/// Adds the documentation of the op that a message is about, or of the value of
+/// an op. Returns false if it is about neither.
 static bool addDocs(llvm::json::Value &message) {
   llvm::json::Object *object = message.getAsObject();
   llvm::json::Object *result = object ? object->getObject("result") : nullptr;
@@ -42,13 +88,19 @@ static bool addDocs(llvm::json::Value &message) {
   std::optional<llvm::StringRef> text;
   if (contents)
     text = contents->getString("value");
-  if (!text || !text->consume_front("\""))
+  if (!text)
+    return false;
+  bool isValue = text->consume_front("Operation: ");
+  if (!text->consume_front("\""))
     return false;
   auto [op, rest] = text->split('"');
   llvm::StringRef docs = findDocs(op);
   if (docs.empty())
     return false;
-  (*contents)["value"] = ("### `" + op + "`\n\n" + docs + rest).str();
+  (*contents)["value"] = isValue ? ("Operation: \"" + op + "\"" + rest +
+                                    "\n\n" + describeValue(op, rest, docs))
+                                       .str()
+                                 : ("### `" + op + "`\n\n" + docs + rest).str();
   return true;
 }
 

@@ -54,6 +54,11 @@ public:
     return create(engine, tensor.declaration(), table);
   }
 
+  /// The same of a tensor's declaration.
+  ATTN_EXPORT static Expected<BlockSummary>
+  create(const Engine &engine, const detail::DeclarationPtr &tensor,
+         const TensorView &table);
+
   /// What a kernel takes: (2, blocks...), of the tensor's element type.
   operator Argument() const { return ranges; }
 
@@ -61,9 +66,6 @@ private:
   BlockSummary(std::shared_ptr<const std::byte[]> memory,
                const TensorView &ranges)
       : memory(std::move(memory)), ranges(ranges) {}
-  ATTN_EXPORT static Expected<BlockSummary>
-  create(const Engine &engine, const detail::DeclarationPtr &tensor,
-         const TensorView &table);
 
   std::shared_ptr<const std::byte[]> memory;
   TensorView ranges;
