@@ -153,19 +153,20 @@ TEST(Gradient, OfAVariant) {
             string::npos);
 }
 
-/// A head whose queries are divided among iterations: the same bits on any number
-/// of threads, and within rounding what the other lowering computes.
+/// A head whose queries are divided among iterations: the same bits on any
+/// number of threads, and within rounding what the other lowering computes.
 TEST(Gradient, OfOneHeadOnThreads) {
   for (const char *length : {"3", "37", "200"}) {
     SCOPED_TRACE(length);
     const string type = "tensor<1x1x" + string(length) + "x8xf64>";
-    string text = "func.func @attention(%q: " + type + ", %k: " + type +
-                  ", %v: " + type + ", %s: tensor<1xf64>) -> " + type +
-                  " {\n  %init = tensor.empty() : " + type +
-                  "\n  %o = attn.attention ins(%q, %k, %v : " + type + ", " +
-                  type + ", " + type + ") outs(%init : " + type +
-                  ") sink(%s : tensor<1xf64>) mask causal\n  return %o : " +
-                  type + "\n}\n";
+    string text =
+        "func.func @attention(%q: " + type + ", %k: " + type + ", %v: " + type +
+        ", %s: tensor<1xf64>) -> " + type +
+        " {\n  %init = tensor.empty() : " + type +
+        "\n  %o = attn.attention ins(%q, %k, %v : " + type + ", " + type +
+        ", " + type + ") outs(%init : " + type +
+        ") sink(%s : tensor<1xf64>) mask causal\n  return %o : " + type +
+        "\n}\n";
     Expected<string> differentiated =
         differentiate(text, {.of = {"q", "k", "v", "s"}});
     ASSERT_TRUE(differentiated) << differentiated.error().message;
