@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 //
-//   forall sequences, heads of keys and parts of their groups
+//   forall sequences, heads of keys and parts of their groups and queries
 //     for the part's query heads
-//       for tiles of queries
+//       for the part's tiles of queries
 //         for blocks of keys                        BackwardBlocks.cpp
 //
 // Where captures have gradients, an iteration goes over all sequences, one
@@ -17,6 +17,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Gradient/BackwardTiles.h"
+#include "lib/Plan/CacheModel.h"
 #include "lib/Plan/Plan.h"
 #include "lib/Plan/Redo.h"
 #include "lib/Regions/RegionDerivative.h"
@@ -26,9 +27,30 @@
 using namespace mlir;
 using namespace mlir::attn;
 
+/// Into how many parts the queries of a head are divided where all heads
+/// together are few iterations. Each part has sums of its own for all keys,
+/// which are added up in the end, and so do those of captures, which are of any
+/// size: where these have gradients, there is one.
+static int64_t countQueryParts(AttentionBackwardOp op, int64_t lanes,
+                               int64_t heads) {
+  if (!op.getOfCaptures().empty())
+    return 1;
+  ArrayRef<int64_t> sizes = op.getQueryType().getShape();
+  int64_t batch =
+      ShapedType::isDynamic(sizes[0]) || op.isPacked() ? 1 : sizes[0];
+  int64_t iterations = std::max<int64_t>(batch, 1) * op.getNumKeyValueHeads() *
+                       (op.getGroupSize() / heads);
+  int64_t wanted = CacheModel(getTarget(op)).getIterations() / 2 / iterations;
+  int64_t most = ShapedType::isDynamic(sizes[2])
+                     ? wanted
+                     : int64_t(llvm::divideCeil(sizes[2], lanes));
+  return std::clamp<int64_t>(wanted, 1, std::max<int64_t>(most, 1));
+}
+
 BackwardTiles::BackwardTiles(AttentionBackwardOp op, OpBuilder &builder)
     : QueryTiles(op, builder), heads(getPlan(op).getHeads()),
-      numParts(op.getGroupSize() / heads), captures(op) {}
+      numQueryParts(countQueryParts(op, lanes, heads)),
+      numParts(op.getGroupSize() / heads * numQueryParts), captures(op) {}
 
 LogicalResult BackwardTiles::prepare() {
   if (!op.hasScore())
@@ -58,8 +80,10 @@ SmallVector<Value> BackwardTiles::emit() {
   // Of each iteration and sequence, 0 if what it computed is finite.
   outs.push_back(
       b.empty({numSequences, b.getIndexAttr(keyHeads * numParts)}, type));
+  OpFoldResult numOfSinks =
+      b.apply(b.getAffineSymbolExpr(0) * numQueryParts, {numSequences});
   outs.push_back(
-      b.empty({numSequences, b.getIndexAttr(op.getNumQueryHeads())}, type));
+      b.empty({numOfSinks, b.getIndexAttr(op.getNumQueryHeads())}, type));
   llvm::append_range(outs, captures.emitParts(b, keyHeads * numParts));
 
   SmallVector<OpFoldResult> counts = {b.getIndexAttr(keyHeads),
@@ -160,10 +184,27 @@ void BackwardTiles::emitSequences(scf::ForallOp forall, Value keyHead,
 }
 
 BackwardUnit BackwardTiles::emitUnit(Value n, Value keyHead, Value part) {
-  BackwardUnit unit{QueryTiles::emitUnit(n), /*firstHead=*/Value()};
+  BackwardUnit unit{QueryTiles::emitUnit(n), /*firstHead=*/Value(),
+                    /*queryPart=*/b.rem(part, numQueryParts)};
   unit.keyHead = keyHead;
-  unit.firstHead = b.mul(b.add(b.mul(keyHead, numParts), part), heads);
+  Value iteration = b.add(b.mul(keyHead, numParts), part);
+  unit.firstHead = b.mul(b.div(iteration, numQueryParts), heads);
+  if (numQueryParts > 1)
+    restrictQueries(unit);
   return unit;
+}
+
+/// To those of the part: whole tiles, one after the other.
+void BackwardTiles::restrictQueries(BackwardUnit &unit) {
+  AffineExpr length = b.getAffineSymbolExpr(0), part = b.getAffineSymbolExpr(1);
+  AffineExpr rows = length.ceilDiv(lanes * numQueryParts) * lanes;
+  OpFoldResult first =
+      b.minimum({part * rows, length}, {unit.queryLength, unit.queryPart});
+  AffineExpr from = b.getAffineSymbolExpr(2);
+  unit.queryLength = b.minimum({rows, length - from},
+                               {unit.queryLength, unit.queryPart, first});
+  unit.queryBegin = b.add(unit.queryBegin, first);
+  unit.offset = b.add(unit.offset, first);
 }
 
 /// In tensors of all heads, or of those of the iteration alone.
@@ -192,7 +233,8 @@ BackwardTiles::Boxes BackwardTiles::getBoxes(const BackwardUnit &unit,
           ofKeys(keySize),
           ofKeys(valueSize),
           {{unit.number, iteration}, {one, one}},
-          {{unit.number, head}, {one, count}}};
+          {{b.add(b.mul(unit.number, numQueryParts), unit.queryPart), head},
+           {one, count}}};
 }
 
 /// What the unit adds, for each box, and the sums of captures.

@@ -13,11 +13,12 @@
 
 namespace mlir::attn {
 
-/// What one parallel iteration computes of a sequence: the gradients of the
-/// keys and values of one head, and of the queries of some heads that read
-/// them.
+/// What one parallel iteration computes of a sequence: what some queries, of
+/// some heads, add to the gradients of the keys and values of one head, and the
+/// gradients of these queries.
 struct BackwardUnit : DerivativeUnit {
   Value firstHead; ///< Of the queries.
+  Value queryPart; ///< Which of the parts of the sequence's queries.
 };
 
 struct BackwardTile : QueryTile {
@@ -50,6 +51,7 @@ private:
   void emitIteration(scf::ForallOp forall);
   void emitSequences(scf::ForallOp forall, Value keyHead, Value part);
   BackwardUnit emitUnit(Value n, Value keyHead, Value part);
+  void restrictQueries(BackwardUnit &unit);
   Boxes getBoxes(const BackwardUnit &unit, Value part, bool areOwnHeads);
   SmallVector<Value> emitGradients(const BackwardUnit &unit,
                                    ArrayRef<Value> outs, const Boxes &boxes,
@@ -74,9 +76,10 @@ private:
   Value multiplyGradients(Value gradients, Value slopes);
   Value addProduct(Value factors, Value rows, Value sums, Value firstKey);
 
-  int64_t heads;    ///< Query heads of an iteration.
-  int64_t numParts; ///< Iterations of one head of the keys.
-  Region slope;     ///< The derivative of the score.
+  int64_t heads;         ///< Query heads of an iteration.
+  int64_t numQueryParts; ///< Iterations of the queries of a head.
+  int64_t numParts;      ///< Iterations of one head of the keys.
+  Region slope;          ///< The derivative of the score.
   CaptureSums captures;
 };
 

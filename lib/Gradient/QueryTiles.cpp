@@ -110,6 +110,9 @@ QueryTiles<Op>::emitUnlessHidden(const DerivativeUnit &unit,
   AffineExpr last = b.getAffineSymbolExpr(0), from = b.getAffineSymbolExpr(1);
   numKeys =
       b.minimum({last - from, b.getAffineConstantExpr(keys)}, {end, firstKey});
+  std::optional<int64_t> length = getConstantIntValue(end);
+  if (!op.hasMask() && length && *length % keys == 0)
+    numKeys = b.getIndexAttr(keys); // Blocks begin with the first key.
   RegionTile region;
   region.batch = unit.number;
   region.head = tile.head;
@@ -151,6 +154,19 @@ Value QueryTiles<Op>::emitRowsOfBlock(Value rows, const DerivativeUnit &unit,
     return block;
   Value init = b.slice(empty({keys, size}), b.zeros(2), {numKeys, columns});
   return emitElements(b, block, /*scales=*/Value(), init);
+}
+
+/// Fetches as many rows as a block may have while the next product is computed,
+/// which does not read them. All that a block reads is more than the
+/// first-level cache holds, and of a few heads more than the second does.
+template <typename Op>
+void QueryTiles<Op>::emitFetch(Value rows, const DerivativeUnit &unit,
+                               Value firstKey) {
+  Value first = b.add(b.index(unit.keyBegin), firstKey);
+  PrefetchOp::create(b, rows,
+                     ValueRange{b.index(unit.keyBatch), unit.keyHead, first},
+                     b.add(first, keys))
+      .setSpread(true);
 }
 
 /// Rows of the block times columns of the tile, in the first rows of a tensor

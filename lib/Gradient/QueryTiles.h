@@ -55,6 +55,7 @@ protected:
                    function_ref<SmallVector<Value>()> emitBlock);
   Value emitRowsOfBlock(Value rows, const DerivativeUnit &unit, Value firstKey,
                         int64_t size);
+  void emitFetch(Value rows, const DerivativeUnit &unit, Value firstKey);
   Value multiply(Value rows, Value columns);
   Value multiplyAdd(Value rows, Value columns, Value part, Value all);
   Value emitSlopes(const DerivativeUnit &unit, const QueryTile &tile,

@@ -124,6 +124,8 @@ SmallVector<Value> TangentTiles::emitBlock(const DerivativeUnit &unit,
                                            Value firstKey, ValueRange carried) {
   SmallVector<Value> sums(carried);
   Value key = emitRowsOfBlock(op.getKey(), unit, firstKey, keySize);
+  if (Value tangent = op.getKeyTangent())
+    emitFetch(tangent, unit, firstKey);
   Value products = multiply(key, tile.columns);
   Value ofProducts = emitProductTangents(unit, tile, firstKey, key);
   Value ofScores, ofCaptures; // By which products move scores, and captures do.
@@ -145,9 +147,9 @@ SmallVector<Value> TangentTiles::emitBlock(const DerivativeUnit &unit,
     sums[1] = addColumns(tangents, sums[1]);
     if (factors)
       tangents = multiplyInto(tangents, factors, tangents);
-    sums[0] =
-        addTransposed(emitRowsOfBlock(op.getValue(), unit, firstKey, valueSize),
-                      tangents, sums[0]);
+    Value value = emitRowsOfBlock(op.getValue(), unit, firstKey, valueSize);
+    emitFetch(op.getKey(), unit, b.add(firstKey, keys));
+    sums[0] = addTransposed(value, tangents, sums[0]);
   }
   if (Value tangent = op.getValueTangent()) {
     Value kept = factors ? multiplyInto(weights, factors, weights) : weights;
@@ -162,11 +164,15 @@ Value TangentTiles::emitProductTangents(const DerivativeUnit &unit,
                                         const TangentTile &tile, Value firstKey,
                                         Value key) {
   Value result;
-  if (tile.tangentColumns)
+  if (tile.tangentColumns) {
+    emitFetch(op.getValue(), unit, firstKey);
     result = multiply(key, tile.tangentColumns);
+  }
   if (!op.getKeyTangent())
     return result;
   Value tangent = emitRowsOfBlock(op.getKeyTangent(), unit, firstKey, keySize);
+  if (Value later = op.getValueTangent())
+    emitFetch(later, unit, firstKey);
   return result ? multiplyAdd(tangent, tile.columns, firstRows(result), result)
                 : multiply(tangent, tile.columns);
 }

@@ -153,4 +153,46 @@ TEST(Gradient, OfAVariant) {
             string::npos);
 }
 
+/// A head whose queries are divided among iterations: the same bits on any
+/// number of threads, and within rounding what the other lowering computes.
+TEST(Gradient, OfOneHeadOnThreads) {
+  for (const char *length : {"3", "37", "200"}) {
+    SCOPED_TRACE(length);
+    const string type = "tensor<1x1x" + string(length) + "x8xf64>";
+    string text =
+        "func.func @attention(%q: " + type + ", %k: " + type + ", %v: " + type +
+        ", %s: tensor<1xf64>) -> " + type +
+        " {\n  %init = tensor.empty() : " + type +
+        "\n  %o = attn.attention ins(%q, %k, %v : " + type + ", " + type +
+        ", " + type + ") outs(%init : " + type +
+        ") sink(%s : tensor<1xf64>) mask causal\n  return %o : " + type +
+        "\n}\n";
+    Expected<string> differentiated =
+        differentiate(text, {.of = {"q", "k", "v", "s"}});
+    ASSERT_TRUE(differentiated) << differentiated.error().message;
+    std::vector<std::vector<double>> expected;
+    for (unsigned threads : {0, 1, 2, 3}) { // 0: the reference.
+      Expected<Engine> engine =
+          Engine::create({.threads = std::max(threads, 1u)});
+      ASSERT_TRUE(engine);
+      Expected<Kernel> kernel = engine->compile(
+          *differentiated, {.pipeline = threads == 0 ? "reference" : "cpu"});
+      ASSERT_TRUE(kernel) << kernel.error().message;
+      Random random(7);
+      RandomArguments arguments(kernel->signature(), {}, random);
+      std::vector<std::vector<double>> actual =
+          runKernel(*kernel, arguments.values);
+      if (threads == 1) {
+        ASSERT_EQ(actual.size(), expected.size());
+        for (std::size_t i = 0; i < actual.size(); ++i)
+          for (std::size_t j = 0; j < actual[i].size(); ++j)
+            EXPECT_NEAR(actual[i][j], expected[i][j], 1e-11) << i << ", " << j;
+      } else if (threads > 1) {
+        EXPECT_EQ(actual, expected) << threads << " threads";
+      }
+      expected = actual;
+    }
+  }
+}
+
 } // namespace

@@ -94,3 +94,47 @@ func.func @distances(%q: !q, %lse: !lse, %t: tensor<8x127xf32>) -> tensor<8x127x
       }
   return %r#3 : tensor<8x127xf32>
 }
+
+// -----
+
+!t = tensor<1x1x?x64xf32>
+!lse = tensor<1x1x?xf32>
+
+// One head: its queries in parts, each of whole tiles, whose sums for keys and for
+// the sink are added.
+// CHECK-LABEL: func.func @one_head
+// CHECK: %[[PARTS:.*]] = tensor.empty(%{{.*}}) : tensor<8x1x1x?x64xf32>
+// CHECK: %[[SINKS:.*]] = tensor.empty() : tensor<8x1xf32>
+// CHECK: scf.forall (%[[I:.*]]) in (8)
+// CHECK: %[[PART:.*]] = arith.remui %[[I]], %c8
+// CHECK: %[[FIRST:.*]] = affine.min affine_map<()[s0, s1] -> (s1 * ((s0 ceildiv 128) * 16), s0)>()[%{{.*}}, %[[PART]]]
+// CHECK: %[[COUNT:.*]] = affine.min affine_map<()[s0, s1] -> ((s0 ceildiv 128) * 16, s0 - s1)>()[%{{.*}}, %[[FIRST]]]
+// CHECK: scf.for %{{.*}} = %c0 to %[[COUNT]] step %c16
+// CHECK: scf.forall.in_parallel
+// CHECK: tensor.parallel_insert_slice %{{.*}}[0, %{{.*}}, %[[FIRST]], 0] [1, 1, %[[COUNT]], 64]
+// CHECK: tensor.parallel_insert_slice %{{.*}} into %{{.*}}[%[[PART]], %{{.*}}] [1, 1] [1, 1] : tensor<1xf32> into tensor<8x1xf32>
+// Few queries are no more parts than tiles; where captures have gradients, there is
+// one.
+// CHECK-LABEL: func.func @two_tiles
+// CHECK: scf.forall (%{{.*}}) in (2)
+// CHECK-LABEL: func.func @one_head_and_capture
+// CHECK-NOT: scf.forall
+// CHECK: return
+func.func @one_head(%q: !t, %o: !t, %lse: !lse, %s: tensor<1xf32>) -> (!t, !t, !t, tensor<1xf32>) {
+  %r:4 = attn.attention_backward ins(%q, %q, %q, %o, %lse, %o : !t, !t, !t, !t, !lse, !t)
+      outs(%q, %q, %q, %s : !t, !t, !t, tensor<1xf32>) sink(%s : tensor<1xf32>)
+      gradients(sink) mask causal
+  return %r#0, %r#1, %r#2, %r#3 : !t, !t, !t, tensor<1xf32>
+}
+!u = tensor<1x1x20x64xf32>
+!ulse = tensor<1x1x20xf32>
+func.func @two_tiles(%q: !u, %o: !u, %lse: !ulse) -> (!u, !u, !u) {
+  %r:3 = attn.attention_backward ins(%q, %q, %q, %o, %lse, %o : !u, !u, !u, !u, !ulse, !u)
+      outs(%q, %q, %q : !u, !u, !u) mask causal
+  return %r#0, %r#1, %r#2 : !u, !u, !u
+}
+func.func @one_head_and_capture(%q: !u, %o: !u, %lse: !ulse, %t: tensor<1xf32>) -> (!u, !u, !u, tensor<1xf32>) {
+  %r:4 = attn.attention_backward ins(%q, %q, %q, %o, %lse, %o : !u, !u, !u, !u, !ulse, !u)
+      outs(%q, %q, %q, %t : !u, !u, !u, tensor<1xf32>) gradients(0) score alibi(%t : tensor<1xf32>)
+  return %r#0, %r#1, %r#2, %r#3 : !u, !u, !u, tensor<1xf32>
+}

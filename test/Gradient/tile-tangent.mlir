@@ -6,12 +6,19 @@
 
 // Tiles of queries in parallel, and for each the blocks of keys that the mask may
 // keep.
-// CHECK-LABEL: func.func @causal
+// CHECK-LABEL: func.func @causal(
+// CHECK-SAME: %{{[^:]*}}: tensor<?x8x?x64xf32>, %[[K:[^:]*]]: tensor<?x2x?x64xf32>, %[[V:[^:]*]]: tensor<?x2x?x64xf32>,
+// CHECK-SAME: %{{[^:]*}}: tensor<?x8x?xf32>, %{{[^:]*}}: tensor<?x8x?x64xf32>, %[[DK:[^:]*]]: tensor<?x2x?x64xf32>, %[[DV:[^:]*]]: tensor<?x2x?x64xf32>)
 // CHECK: %[[R:.*]]:2 = scf.forall (%[[N:.*]], %[[H:.*]], %[[TILE:.*]]) in (%{{.*}}, 8, %{{.*}})
 // CHECK: arith.minsi
+// Each product fetches what a later one reads, the last but one keys of the next
+// block.
 // CHECK: scf.for %[[J:.*]] = %c0 to %{{.*}} step %c64
+// CHECK: attn.prefetch %[[DK]][%[[N]], %{{.*}}, %[[J]]] to %{{.*}} spread
 // CHECK: linalg.matmul ins(%{{.*}}, %[[QT:.*]] : tensor<?x64xf32>, tensor<64x16xf32>)
+// CHECK: attn.prefetch %[[V]][%[[N]], %{{.*}}, %[[J]]] to %{{.*}} spread
 // CHECK: linalg.matmul ins(%{{.*}}, %[[DQT:.*]] : tensor<?x64xf32>, tensor<64x16xf32>)
+// CHECK: attn.prefetch %[[DV]][%[[N]], %{{.*}}, %[[J]]] to %{{.*}} spread
 // CHECK: linalg.matmul ins(%{{.*}}, %[[QT]] : tensor<?x64xf32>, tensor<64x16xf32>)
 // CHECK: %[[P:.*]]:2 = attn.online_softmax outs(%{{.*}}, %[[LSE:.*]] : tensor<64x16xf32>, tensor<16xf32>)
 // CHECK: linalg.generic
@@ -20,7 +27,10 @@
 // CHECK: arith.select
 // CHECK: linalg.generic
 // CHECK: arith.addf
+// CHECK: %[[NEXT:.*]] = arith.addi %[[J]], %c64
+// CHECK: attn.prefetch %[[K]][%[[N]], %{{.*}}, %[[NEXT]]] to %{{.*}} spread
 // CHECK: linalg.matmul
+// CHECK-NOT: attn.prefetch
 // CHECK: linalg.matmul
 // CHECK: attn.all_finite
 // CHECK: scf.forall.in_parallel
@@ -41,10 +51,10 @@ func.func @causal(%q: !q, %k: !k, %v: !k, %o: !q, %lse: !lse, %dq: !q, %dk: !k, 
 !lse = tensor<2x8x64xf32>
 
 // Where only values move, scores do not: two products. Without a mask and a score,
-// tiles are of 32 queries.
+// tiles are of 32 queries, and blocks of a known number of keys are whole.
 // CHECK-LABEL: func.func @values
 // CHECK: scf.forall (%{{.*}}, %{{.*}}, %{{.*}}) in (2, 8, 2)
-// CHECK: linalg.matmul
+// CHECK: linalg.matmul ins(%{{.*}}, %{{.*}} : tensor<64x64xf32>, tensor<64x32xf32>)
 // CHECK: attn.online_softmax
 // CHECK: linalg.matmul
 // CHECK-NOT: linalg.matmul

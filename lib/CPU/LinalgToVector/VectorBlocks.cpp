@@ -181,8 +181,8 @@ void VectorBlocks::fetchRow(ValueRange k, Value column) {
 //===----------------------------------------------------------------------===//
 
 /// Steps of the innermost dimension that fetch together where a block has few
-/// lines to fetch. In the innermost loop, their addresses would have the
-/// registers of others.
+/// lines to fetch, or there are few registers. In the innermost loop, their
+/// addresses would have the registers of others.
 static constexpr int64_t manySteps = 16;
 
 void VectorBlocks::cutShares(Value row, Value column, int64_t numRows,
@@ -198,7 +198,8 @@ void VectorBlocks::cutShares(Value row, Value column, int64_t numRows,
   bool isStatic = ShapedType::isStatic(getNumSteps(depth - 1));
   stepsPerShare = isStatic ? 2 : 1;
   if (depth == 1 && steps >= manySteps &&
-      2 * shares.getNumLines() < numBlocks * steps / stepsPerShare)
+      (hasFewRegisters ||
+       2 * shares.getNumLines() < numBlocks * steps / stepsPerShare))
     stepsPerShare = manySteps;
   // Of many steps, those that are left over fetch nothing.
   auto sharesOfBlock = stepsPerShare == manySteps

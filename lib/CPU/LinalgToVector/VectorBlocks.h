@@ -21,8 +21,9 @@ public:
       : b(b), contraction(contraction),
         width(registers.getWidth(
             contraction.getElementType().getIntOrFloatBitWidth())),
+        hasFewRegisters(registers.isFew()),
         loadsScalarsLate(!contraction.hasPairs() &&
-                         (contraction.hasRowsInSteps() || registers.isFew())),
+                         (contraction.hasRowsInSteps() || hasFewRegisters)),
         shares(shares) {}
 
   /// Computes the block of C at `row` and `column` of `numRows` rows of
@@ -86,6 +87,7 @@ private:
   /// Lanes of a register. Vectors are that wide, not as wide as the block: LLVM
   /// does badly with vectors of other sizes than powers of two.
   int64_t width;
+  bool hasFewRegisters;
   bool loadsScalarsLate;
   /// Whether pairs of columns hold even and odd elements while they are summed.
   bool splitsColumns = false;
