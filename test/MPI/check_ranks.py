@@ -161,6 +161,8 @@ def check_variants(options, folder):
         (openmpi, 4, "prompt", ["1x150x32"], "zigzag"),
         (mpich, 2, "network", ["2x9x24"], None),
         (openmpi, 4, "network", ["2x9x24"], None),
+        # Its sums are large enough for ranks to share them.
+        (mpich, 4, "network", ["2x2000x24"], None),
     ]
 
     def check(mpirun, ranks, entry, arguments, split):
