@@ -32,7 +32,7 @@ ENVIRONMENT = os.environ | {
 failures = []
 
 
-def launch(mpirun, ranks, command, limit=60, environment=None):
+def launch(mpirun, ranks, command, limit=120, environment=None):
     """The exit code, the output and the seconds of a program on ranks."""
     options = ["--oversubscribe"] if "openmpi" in mpirun else []
     begin = time.monotonic()
