@@ -27,26 +27,38 @@ Expected<HostCall> HostCall::create(const Kernel &kernel, std::string_view text,
   if (!loaded)
     return loaded.error();
   call.loaded = std::move(*loaded);
+  std::vector<Argument> arguments;
   for (const HostArgument &argument : call.loaded)
-    call.original.push_back(argument.argument());
+    arguments.push_back(argument.argument());
+  Expected<CallMemory> memory =
+      CallMemory::create(kernel, std::move(arguments));
+  if (!memory)
+    return memory.error();
+  call.memory = std::move(*memory);
+  return call;
+}
 
+Expected<CallMemory> CallMemory::create(const Kernel &kernel,
+                                        std::vector<Argument> arguments) {
+  CallMemory memory;
+  memory.original = std::move(arguments);
   Expected<std::vector<std::vector<std::int64_t>>> shapes =
-      kernel.resultShapes(call.original);
+      kernel.resultShapes(memory.original);
   if (!shapes)
     return shapes.error();
   for (std::size_t i = 0; i < shapes->size(); ++i) {
-    const Parameter &result = signature.results[i];
+    const Parameter &result = kernel.signature().results[i];
     Expected<NpyArray> array = NpyArray::allocate(result.type, (*shapes)[i]);
     if (!array)
       return Error{"result " + std::to_string(i) + ": " + array.error().message,
                    {}};
-    call.arrays.push_back(std::move(*array));
-    call.updates.push_back(result.updates);
+    memory.arrays.push_back(std::move(*array));
+    memory.updates.push_back(result.updates);
   }
-  return call;
+  return memory;
 }
 
-HostCall::Memory HostCall::prepare() {
+CallMemory::Operands CallMemory::prepare() {
   inputs = original;
   outputs.clear();
   for (std::size_t i = 0; i < arrays.size(); ++i) {

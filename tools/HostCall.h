@@ -14,6 +14,33 @@
 
 namespace attn::run {
 
+/// What a kernel takes and writes: arguments that stay, and results, some of
+/// which are arguments that it updates.
+class CallMemory {
+public:
+  /// For arguments whose memory lives elsewhere.
+  static Expected<CallMemory> create(const Kernel &kernel,
+                                     std::vector<Argument> arguments);
+
+  /// As they were given.
+  std::span<const Argument> arguments() const { return original; }
+  std::span<const NpyArray> results() const { return arrays; }
+
+  struct Operands {
+    std::span<const Argument> inputs;
+    std::span<const TensorView> outputs;
+  };
+  /// What is updated in place is memory of a result, so that `arguments` stay.
+  /// Starts as a copy of them each time this is called.
+  Operands prepare();
+
+private:
+  std::vector<int> updates; ///< See Parameter::updates.
+  std::vector<Argument> original, inputs;
+  std::vector<NpyArray> arrays;
+  std::vector<TensorView> outputs;
+};
+
 /// The arguments and results of a call of a kernel, as a command line gives
 /// them.
 class HostCall {
@@ -27,24 +54,14 @@ public:
 
   std::span<const HostArgument> hostArguments() const { return loaded; }
   /// As they were given.
-  std::span<const Argument> arguments() const { return original; }
-  std::span<const NpyArray> results() const { return arrays; }
+  std::span<const Argument> arguments() const { return memory.arguments(); }
+  std::span<const NpyArray> results() const { return memory.results(); }
 
-  /// What the kernel takes and writes: what it updates in place is memory of a
-  /// result, so that `arguments` stay. Starts as a copy of them each time this
-  /// is called.
-  struct Memory {
-    std::span<const Argument> inputs;
-    std::span<const TensorView> outputs;
-  };
-  Memory prepare();
+  CallMemory::Operands prepare() { return memory.prepare(); }
 
 private:
-  std::vector<int> updates; ///< See Parameter::updates.
   std::vector<HostArgument> loaded;
-  std::vector<Argument> original, inputs;
-  std::vector<NpyArray> arrays;
-  std::vector<TensorView> outputs;
+  CallMemory memory;
 };
 
 } // namespace attn::run

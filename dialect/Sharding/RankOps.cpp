@@ -73,5 +73,26 @@ void AllGatherOp::getEffects(
       effects);
 }
 
+LogicalResult AllReduceOp::verify() {
+  auto part = cast<ShapedType>(getPart().getType()),
+       outs = cast<ShapedType>(getOuts().getType());
+  if (!part.hasRank() || !outs.hasRank() ||
+      outs.getShape() != part.getShape() ||
+      outs.getElementType() != part.getElementType() ||
+      !(part.getElementType().isF32() || part.getElementType().isF64()))
+    return emitOpError("expected parts of f32 or f64, and outs of the same "
+                       "shape and type, got ")
+           << outs << " of " << part;
+  return success();
+}
+
+void AllReduceOp::getEffects(
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
+        &effects) {
+  getDestinationEffects(
+      *this, [&](OpOperand &operand) { return readsOperand(operand); },
+      effects);
+}
+
 #define GET_OP_CLASSES
 #include "dialect/Sharding/RankOps.cpp.inc"

@@ -113,4 +113,34 @@ def Attn_AllGatherOp : Attn_Op<"all_gather", [
   let hasVerifier = 1;
 }
 
+def Attn_AllReduceOp : Attn_Op<"all_reduce", [
+    DestinationStyleOpInterface,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "the sum of what all ranks of the group have";
+  let description = [{
+    Writes the sum of the `part` of every rank of the group, of which there are
+    `size`, into `outs`: of each element, in the order of the ranks, so that all
+    of them get the same bits. Elements are f32 or f64. A rank whose part has
+    another size than that of another one gets an error that names it.
+
+    ```mlir
+    %sum = attn.all_reduce ins(%part : tensor<1x?x576xf32>)
+        outs(%init : tensor<1x?x576xf32>) stride 1 size 4 -> tensor<1x?x576xf32>
+    ```
+  }];
+  let arguments = (ins AnyShaped:$part, AnyShaped:$outs,
+    ConfinedAttr<I64Attr, [IntPositive]>:$stride,
+    ConfinedAttr<I64Attr, [IntPositive]>:$size);
+  let results = (outs Optional<AnyRankedTensor>:$result);
+  let assemblyFormat = [{
+    `ins` `(` $part `:` type($part) `)` `outs` `(` $outs `:` type($outs) `)`
+    `stride` $stride `size` $size attr-dict (`->` type($result)^)?
+  }];
+  let extraClassDeclaration = [{
+    bool readsOperand(OpOperand &operand) { return !isDpsInit(&operand); }
+    MutableOperandRange getDpsInitsMutable() { return getOutsMutable(); }
+  }];
+  let hasVerifier = 1;
+}
+
 #endif // ATTN_DIALECT_SHARDING_RANKOPS_TD

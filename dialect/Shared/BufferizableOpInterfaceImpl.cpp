@@ -12,6 +12,7 @@
 #include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Bufferization/IR/DstBufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/PatternMatch.h"
 
 using namespace mlir;
@@ -378,24 +379,45 @@ struct RankBlockOpInterface
   }
 };
 
-/// Has one destination.
-struct AllGatherOpInterface
-    : DstBufferizableOpInterfaceExternalModel<AllGatherOpInterface,
-                                              AllGatherOp> {
+/// Of an op that has one destination, which is no result on buffers. Messages
+/// are memory that lies together: results of a kernel may not.
+template <typename Op>
+struct CollectiveOpInterface
+    : DstBufferizableOpInterfaceExternalModel<CollectiveOpInterface<Op>, Op> {
   bool bufferizesToMemoryRead(Operation *op, OpOperand &operand,
                               const AnalysisState &) const {
-    return cast<AllGatherOp>(op).readsOperand(operand);
+    return cast<Op>(op).readsOperand(operand);
   }
   LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
                           const BufferizationOptions &options,
                           BufferizationState &state) const {
     if (op->getNumResults() == 0)
       return success(); // Already on buffers.
-    auto buffered = cast_or_null<AllGatherOp>(
-        createOnBuffers(op, rewriter, options, state));
+    auto buffered =
+        cast_or_null<Op>(createOnBuffers(op, rewriter, options, state));
     if (!buffered)
       return failure();
-    replaceOpWithBufferizedValues(rewriter, op, buffered.getOuts());
+    Value outs = buffered.getOuts();
+    auto type = cast<MemRefType>(outs.getType());
+    if (!type.getLayout().isIdentity()) {
+      OpBuilder::InsertionGuard guard(rewriter);
+      rewriter.setInsertionPoint(buffered);
+      SmallVector<Value> sizes;
+      for (int64_t dim = 0; dim < type.getRank(); ++dim)
+        if (type.isDynamicDim(unsigned(dim)))
+          sizes.push_back(
+              memref::DimOp::create(rewriter, op->getLoc(), outs, dim));
+      FailureOr<Value> dense = options.createAlloc(
+          rewriter, op->getLoc(),
+          MemRefType::get(type.getShape(), type.getElementType()), sizes);
+      if (failed(dense))
+        return failure();
+      buffered.getOutsMutable().assign(*dense);
+      rewriter.setInsertionPointAfter(buffered);
+      if (failed(options.createMemCpy(rewriter, op->getLoc(), *dense, outs)))
+        return failure();
+    }
+    replaceOpWithBufferizedValues(rewriter, op, outs);
     return success();
   }
 };
@@ -417,7 +439,8 @@ void mlir::attn::registerBufferizableOpInterfaceExternalModels(
     OnlineSoftmaxOp::attachInterface<RegionOpInterface<OnlineSoftmaxOp>>(
         *context);
     AllFiniteOp::attachInterface<AllFiniteOpInterface>(*context);
-    AllGatherOp::attachInterface<AllGatherOpInterface>(*context);
+    AllGatherOp::attachInterface<CollectiveOpInterface<AllGatherOp>>(*context);
+    AllReduceOp::attachInterface<CollectiveOpInterface<AllReduceOp>>(*context);
     BlockRangeOp::attachInterface<DestinationOpInterface<BlockRangeOp>>(
         *context);
     CacheAppendOp::attachInterface<DestinationOpInterface<CacheAppendOp>>(

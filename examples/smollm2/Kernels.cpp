@@ -68,19 +68,29 @@ std::string smollm2::fillSizes(const std::string &text, const ModelShape &shape,
 }
 
 Expected<Kernels> Kernels::compile(const attn::Engine &engine,
-                                   const ModelShape &shape, ElementType factors,
-                                   ElementType weights) {
+                                   const ModelShape &ofFile,
+                                   ElementType factors, ElementType weights,
+                                   const attn::Ranks *ranks) {
+  ModelShape shape = ranks ? ofFile.padHeads(ranks->size()) : ofFile;
   std::string text = std::string(prefixFor(factors)) + activationsText;
   text += weights == ElementType::i8 ? i8WeightsText : bf16WeightsText;
   text = fillSizes(text + modelText, shape);
-  auto compileOne = [&](const char *entry) {
-    return engine.compile(text, {.entry = entry, .fileName = "model.mlir"});
+  auto optionsFor = [](const char *entry) {
+    return attn::CompileOptions{.entry = entry, .fileName = "model.mlir"};
   };
-  Expected<Kernel> layer = compileOne("layer");
-  if (!layer)
-    return layer.error();
-  Expected<Kernel> logits = compileOne("logits");
+  Expected<Kernel> logits = engine.compile(text, optionsFor("logits"));
   if (!logits)
     return logits.error();
-  return Kernels{*layer, *logits, factors};
+  if (ranks) {
+    Expected<attn::RankKernel> layer =
+        ranks->compile(engine, text, optionsFor("layer"));
+    if (!layer)
+      return layer.error();
+    return Kernels{layer->kernel, *logits, factors,
+                   shape,         *layer,  ranks->rank()};
+  }
+  Expected<Kernel> layer = engine.compile(text, optionsFor("layer"));
+  if (!layer)
+    return layer.error();
+  return Kernels{*layer, *logits, factors, shape, {}};
 }

@@ -9,9 +9,11 @@
 #define ATTN_EXAMPLES_SMOLLM2_KERNELS_H
 
 #include "attn/engine.h"
+#include "attn/ranks.h"
 #include "examples/smollm2/ModelShape.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -36,12 +38,26 @@ struct Kernels {
   /// Of what weights are multiplied by, and of keys and values: f32, or bf16,
   /// to which activations are rounded then.
   attn::ElementType factors;
+  /// That of the layer's arguments: of several ranks, with heads that they
+  /// share.
+  ModelShape shape;
+  /// What this rank has of the layer's arguments, and which one it is; none of
+  /// one process.
+  std::optional<attn::RankKernel> ofRank;
+  int rank = 0;
 
-  /// For models of one shape. `weights` are bf16 or i8.
+  /// Heads of keys that this process computes.
+  std::int64_t countKeyHeads() const {
+    return ofRank ? shape.keyHeads / ofRank->grid[0] : shape.keyHeads;
+  }
+
+  /// For models of one shape. `weights` are bf16 or i8. Of several `ranks`,
+  /// each has some of the heads, and a part of the feed-forward network.
   static attn::Expected<Kernels>
   compile(const attn::Engine &engine, const ModelShape &shape,
           attn::ElementType factors = attn::ElementType::f32,
-          attn::ElementType weights = attn::ElementType::bf16);
+          attn::ElementType weights = attn::ElementType::bf16,
+          const attn::Ranks *ranks = nullptr);
 };
 
 } // namespace smollm2

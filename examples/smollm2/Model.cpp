@@ -55,7 +55,7 @@ Expected<Model> Model::create(Kernels kernels,
       PagedCache::create({.pages = room.sequences * ofOne,
                           .pageSize = pageSize,
                           .layers = shape.layers,
-                          .keyValueHeads = shape.keyHeads,
+                          .keyValueHeads = kernels.countKeyHeads(),
                           .headSize = shape.headSize,
                           .type = kernels.factors});
   if (!cache)

@@ -36,6 +36,15 @@ struct ModelShape {
   /// and what the kernels do not compute, by the name that it has in the file:
   /// biases, experts, scaled positions, heads of several sizes.
   static attn::Expected<ModelShape> read(const gguf::File &file);
+
+  /// With heads that so many ranks share evenly: others, whose weights are
+  /// zeros, follow those of the model.
+  ModelShape padHeads(std::int64_t ranks) const {
+    ModelShape padded = *this;
+    padded.keyHeads = (keyHeads + ranks - 1) / ranks * ranks;
+    padded.heads = padded.keyHeads * (heads / keyHeads);
+    return padded;
+  }
 };
 
 /// The sizes of a weight in a file.

@@ -10,6 +10,7 @@
 #include "examples/gguf/Message.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <mutex>
 #include <optional>
@@ -64,17 +65,21 @@ static Status addVector(const WeightSource &source, KernelWeights &weights) {
   return checkFinite(vector);
 }
 
+static std::size_t linesOf(const Panels::Sizes &sizes, attn::ElementType type) {
+  return PanelMemory::linesOf(std::array{sizes.outputs, sizes.inputs}, type);
+}
+
 /// Adds a matrix and its scales, in the next lines of memory.
 static Status addMatrix(const WeightSource &source, const ModelShape &shape,
-                        attn::ElementType type,
+                        const Panels::Sizes &padded, attn::ElementType type,
                         std::span<PanelMemory::Line> &free,
                         KernelWeights &weights) {
   std::optional<RotaryPairs> pairs;
   if (source.shape.isRotated)
     pairs = {.headSize = shape.headSize, .rotarySize = shape.rotarySize};
-  std::size_t lines = PanelMemory::linesOf(source.tensor->sizes, type);
+  std::size_t lines = linesOf(padded, type);
   Expected<Panels> panels =
-      Panels::create(*source.tensor, type, free.first(lines), pairs);
+      Panels::create(*source.tensor, type, free.first(lines), pairs, padded);
   if (!panels)
     return panels.error();
   free = free.subspan(lines);
@@ -84,19 +89,23 @@ static Status addMatrix(const WeightSource &source, const ModelShape &shape,
   return {};
 }
 
-/// The weights of these names, and matrices as panels of a type.
+/// The weights of these names, and matrices as panels of a type, of the sizes
+/// that they have in a model of the shape `padded`.
 static Expected<KernelWeights>
 loadWeights(const gguf::File &file, const ModelShape &shape,
-            const std::string &prefix, const std::vector<std::string> &names,
-            attn::ElementType type) {
+            const ModelShape &padded, const std::string &prefix,
+            const std::vector<std::string> &names, attn::ElementType type) {
   std::vector<WeightSource> sources;
+  std::vector<Panels::Sizes> sizes;
   std::size_t lines = 0;
   for (const std::string &name : names) {
     Expected<WeightSource> source = findSource(file, shape, prefix, name);
     if (!source)
       return source.error();
+    WeightShape ofKernel = findWeight(padded, name);
+    sizes.push_back({ofKernel.outputs, ofKernel.inputs});
     if (source->shape.inputs > 0)
-      lines += PanelMemory::linesOf(source->tensor->sizes, type);
+      lines += linesOf(sizes.back(), type);
     sources.push_back(*source);
   }
   KernelWeights weights;
@@ -107,14 +116,53 @@ loadWeights(const gguf::File &file, const ModelShape &shape,
   std::span<PanelMemory::Line> free = weights.memory.lines();
   for (std::size_t i = 0; i < names.size(); ++i) {
     bool isMatrix = sources[i].shape.inputs > 0;
-    Status status = isMatrix ? addMatrix(sources[i], shape, type, free, weights)
-                             : addVector(sources[i], weights);
+    Status status =
+        isMatrix ? addMatrix(sources[i], shape, sizes[i], type, free, weights)
+                 : addVector(sources[i], weights);
     if (!status)
       return Error{"tensor " + quoted(prefix + names[i] + ".weight") + ": " +
                        status.error().message,
                    {}};
   }
   return weights;
+}
+
+/// Keeps what a rank has of a layer's weights.
+static Status keepPart(const Kernels &kernels, KernelWeights &weights) {
+  // Rows come first.
+  auto shardOf = [&](std::size_t view) -> const attn::Shard & {
+    return kernels.ofRank->arguments[view + 1];
+  };
+  auto describe = [&](std::size_t view, void *data) {
+    const attn::TensorView &whole = weights.views[view];
+    return attn::TensorView(
+        data, whole.type(),
+        kernels.ofRank->partSizes(shardOf(view), whole, kernels.rank),
+        /*readOnly=*/false);
+  };
+  auto linesOfPart = [&](std::size_t view) {
+    std::size_t bytes = attn::sizeOf(weights.views[view].type());
+    for (std::int64_t size : describe(view, nullptr).sizes())
+      bytes *= std::size_t(size);
+    return (bytes + sizeof(PanelMemory::Line) - 1) / sizeof(PanelMemory::Line);
+  };
+  std::size_t lines = 0;
+  for (std::size_t i = 0; i < weights.views.size(); ++i)
+    lines += linesOfPart(i);
+  Expected<PanelMemory> memory = PanelMemory::create(lines);
+  if (!memory)
+    return memory.error();
+  std::span<PanelMemory::Line> free = memory->lines();
+  std::vector<attn::TensorView> parts;
+  for (std::size_t i = 0; i < weights.views.size(); ++i) {
+    attn::TensorView part = describe(i, free.data());
+    kernels.ofRank->copyPart(shardOf(i), weights.views[i], kernels.rank, part);
+    free = free.subspan(linesOfPart(i));
+    parts.emplace_back(part.data(), part.type(), part.sizes(),
+                       /*readOnly=*/true);
+  }
+  weights = {std::move(*memory), {}, {}, std::move(parts)};
+  return {};
 }
 
 /// The names of a kernel's weights, in the order of its arguments, and the type
@@ -137,12 +185,13 @@ struct Part {
   KernelWeights *weights;
   std::string prefix;
   const std::vector<std::string> *names;
+  bool isOfLayer = false;
 };
 } // namespace
 
 /// Loads parts, in any order, with all processors.
 static Status loadParts(const gguf::File &file, const ModelShape &shape,
-                        const std::vector<Part> &parts,
+                        const Kernels &kernels, const std::vector<Part> &parts,
                         attn::ElementType type) {
   std::atomic<std::size_t> next = 0;
   std::mutex mutex; // Guards `failure`.
@@ -150,8 +199,11 @@ static Status loadParts(const gguf::File &file, const ModelShape &shape,
   auto work = [&] {
     for (std::size_t i; (i = next++) < parts.size();) {
       const Part &part = parts[i];
-      Expected<KernelWeights> loaded =
-          loadWeights(file, shape, part.prefix, *part.names, type);
+      Expected<KernelWeights> loaded = loadWeights(
+          file, shape, kernels.shape, part.prefix, *part.names, type);
+      if (loaded && part.isOfLayer && kernels.ofRank)
+        if (Status status = keepPart(kernels, *loaded); !status)
+          loaded = status.error();
       if (!loaded) {
         std::lock_guard lock(mutex);
         if (failure)
@@ -187,8 +239,8 @@ Expected<ModelWeights> ModelWeights::load(const gguf::File &file,
     parts.push_back({&weights.untied.emplace(), "", &ofTokens});
   for (std::size_t i = 0; i < weights.layers.size(); ++i)
     parts.push_back(
-        {&weights.layers[i], "blk." + std::to_string(i) + ".", &ofLayer});
-  if (Status status = loadParts(file, shape, parts, type); !status)
+        {&weights.layers[i], "blk." + std::to_string(i) + ".", &ofLayer, true});
+  if (Status status = loadParts(file, shape, kernels, parts, type); !status)
     return status.error();
   return weights;
 }

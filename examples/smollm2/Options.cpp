@@ -50,6 +50,11 @@ const char smollm2::usage[] =
     "  --repeat N         read the prompt N times, and say how long it took "
     "in\n"
     "                     the median (default: 1)\n"
+    "  --mpi              this is one of several processes that mpirun "
+    "started,\n"
+    "                     which share heads and the feed-forward network; the "
+    "first\n"
+    "                     one prints\n"
     "  --help             print this\n";
 
 /// Reads all of `text` as a number from `least` to `most`.
@@ -100,6 +105,7 @@ Expected<Options> Options::parse(int argc, char **argv) {
     weightsOption,
     cacheOption,
     repeatOption,
+    mpiOption,
     helpOption
   };
   static const option known[] = {
@@ -115,6 +121,7 @@ Expected<Options> Options::parse(int argc, char **argv) {
       {"weights", required_argument, nullptr, weightsOption},
       {"cache-dir", required_argument, nullptr, cacheOption},
       {"repeat", required_argument, nullptr, repeatOption},
+      {"mpi", no_argument, nullptr, mpiOption},
       {"help", no_argument, nullptr, helpOption},
       {}};
   Options options;
@@ -167,6 +174,9 @@ Expected<Options> Options::parse(int argc, char **argv) {
     case repeatOption:
       status =
           readNumber<std::int64_t>("repeat", optarg, 1, 1000, options.repeat);
+      break;
+    case mpiOption:
+      options.ofRanks = true;
       break;
     case helpOption:
       options.help = true;

@@ -32,6 +32,7 @@ struct Options {
   attn::ElementType weights = attn::ElementType::bf16; ///< Or i8.
   std::string cacheDirectory;
   std::int64_t repeat = 1; ///< How often the prompt is read.
+  bool ofRanks = false;    ///< One of several processes that MPI starts.
   bool help = false;
 
   /// Errors name the argument, what was expected and what came.

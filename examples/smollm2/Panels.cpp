@@ -73,18 +73,24 @@ static std::int64_t rowOf(std::int64_t output,
 
 Expected<Panels> Panels::create(const gguf::Tensor &tensor, ElementType type,
                                 std::span<PanelMemory::Line> memory,
-                                std::optional<RotaryPairs> pairs) {
+                                std::optional<RotaryPairs> pairs,
+                                std::optional<Sizes> padded) {
   std::int64_t width = widthOf(type);
   if (tensor.sizes.size() != 2 || tensor.sizes[1] % 2 != 0)
     return Error{"expected a matrix of an even number of columns", {}};
-  std::size_t lines = PanelMemory::linesOf(tensor.sizes, type);
+  auto [outputs, inputs] =
+      padded.value_or(Sizes{tensor.sizes[0], tensor.sizes[1]});
+  if (outputs < tensor.sizes[0] || inputs < tensor.sizes[1] || inputs % 2 != 0)
+    return Error{"expected at least the outputs and inputs of the matrix, and "
+                 "an even number of inputs",
+                 {}};
+  std::size_t lines = PanelMemory::linesOf(std::array{outputs, inputs}, type);
   if (memory.size() != lines)
     return Error{"expected memory of " + std::to_string(lines) +
                      " lines, got " + std::to_string(memory.size()),
                  {}};
   Panels result;
-  std::int64_t outputs = tensor.sizes[0], inputs = tensor.sizes[1],
-               panels = (outputs + width - 1) / width;
+  std::int64_t panels = (outputs + width - 1) / width;
   auto *bytes = reinterpret_cast<std::byte *>(memory.data());
   result.type = type;
   result.data = bytes;
@@ -99,13 +105,16 @@ Expected<Panels> Panels::create(const gguf::Tensor &tensor, ElementType type,
   }
   std::vector<float> rows(std::size_t(width * inputs));
   for (std::int64_t panel = 0; panel < panels; ++panel) {
-    std::int64_t first = panel * width, used = std::min(width, outputs - first);
-    if (used < width)
+    std::int64_t first = panel * width,
+                 used = std::clamp(tensor.sizes[0] - first, std::int64_t(0),
+                                   width);
+    if (used < width || inputs > tensor.sizes[1])
       std::ranges::fill(rows, 0.0f);
     for (std::int64_t output = 0; output < used; ++output)
-      gguf::dequantizeRow(tensor, rowOf(first + output, pairs),
-                          std::span(rows).subspan(std::size_t(output * inputs),
-                                                  std::size_t(inputs)));
+      gguf::dequantizeRow(
+          tensor, rowOf(first + output, pairs),
+          std::span(rows).subspan(std::size_t(output * inputs),
+                                  std::size_t(tensor.sizes[1])));
     if (!isQuantized) // What is too large for bf16 is refused, too.
       std::ranges::transform(rows, rows.begin(),
                              [](float weight) { return float(bf16(weight)); });

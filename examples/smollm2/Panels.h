@@ -74,13 +74,18 @@ public:
     return type == attn::ElementType::i8 ? 64 : 32;
   }
 
-  /// Makes panels of `tensor`, of bf16 or i8, in `memory`, which outlives them.
-  /// Errors: not a matrix, an odd number of inputs, another size of the
-  /// memory, weights that are not finite.
+  struct Sizes {
+    std::int64_t outputs, inputs;
+  };
+  /// Makes panels of `tensor`, of bf16 or i8, in `memory`, which outlives them;
+  /// with zeros after its outputs and inputs, if there are to be more.
+  /// Errors: not a matrix, an odd number of inputs, fewer outputs or inputs
+  /// than it has, another size of the memory, weights that are not finite.
   static attn::Expected<Panels> create(const gguf::Tensor &tensor,
                                        attn::ElementType type,
                                        std::span<PanelMemory::Line> memory,
-                                       std::optional<RotaryPairs> pairs = {});
+                                       std::optional<RotaryPairs> pairs = {},
+                                       std::optional<Sizes> padded = {});
 
   std::int64_t outputs() const { return numOutputs; }
   std::int64_t inputs() const { return numInputs; }

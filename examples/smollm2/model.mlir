@@ -2,6 +2,10 @@
 // tokens. After activations.mlir and the weights of one type, whose arguments are
 // called as in the model file, and their scales `<name>_scales`.
 
+// Of several processes, each has some of the heads, and of what is within the
+// feed-forward network. Alone, the annotations have no effect.
+shard.grid @ranks(shape = ?)
+
 // x / sqrt(mean(x^2) + epsilon) * weight, of each row (Zhang and Sennrich, "Root
 // Mean Square Layer Normalization", arXiv:1910.07467).
 func.func private @rms_norm(%x: !rows, %weight: !vector, %epsilon: f32) -> !factor_rows {
@@ -147,6 +151,11 @@ func.func @layer(
     %value_pages: !pages {bufferization.writable = true},
     %table: !table, %before: !lengths, %after: !lengths, %sequences: !lengths,
     %positions: !positions) -> (!rows, !pages, !pages) {
+  %outputs = shard.sharding @ranks split_axes = [[0]] : !shard.sharding
+  %query_weight = shard.shard %attn_q to %outputs annotate_for_users
+      : !query_panels
+  %gate_weight = shard.shard %ffn_gate to %outputs annotate_for_users
+      : !hidden_panels
   %c1 = arith.constant 1 : index
   %n = tensor.dim %x, %c1 : !rows
   %normed = call @rms_norm(%x, %attn_norm, %epsilon)
@@ -154,7 +163,7 @@ func.func @layer(
   %query_init = tensor.empty(%n) : !query
   %key_init = tensor.empty(%n) : !key
   %query = call @project_query(
-      %normed, %attn_q, %attn_q_scales, %query_init)
+      %normed, %query_weight, %attn_q_scales, %query_init)
       : (!factor_rows, !query_panels, !query_scales, !query) -> !query
   %key = call @project_key(
       %normed, %attn_k, %attn_k_scales, %key_init)
@@ -177,7 +186,7 @@ func.func @layer(
       : (!rows, !vector, f32) -> !factor_rows
   %hidden_init = tensor.empty(%n) : !factor_hidden
   %gate = call @project_hidden(
-      %normed1, %ffn_gate, %ffn_gate_scales, %hidden_init)
+      %normed1, %gate_weight, %ffn_gate_scales, %hidden_init)
       : (!factor_rows, !hidden_panels, !hidden_scales, !factor_hidden)
       -> !factor_hidden
   %up = call @project_hidden(

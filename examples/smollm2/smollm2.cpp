@@ -30,14 +30,17 @@ using attn::Status;
 
 namespace {
 
-/// Says on stderr what is going on, and, when it ends, how long it took.
+/// Where it says what is going on: of several processes, one does.
+std::FILE *progress = stderr;
+
+/// Says what is going on, and, when it ends, how long it took.
 class Timing {
 public:
   explicit Timing(const char *what) {
-    std::fprintf(stderr, "%s ... ", what);
-    std::fflush(stderr);
+    std::fprintf(progress, "%s ... ", what);
+    std::fflush(progress);
   }
-  ~Timing() { std::fprintf(stderr, "%.2f s\n", watch.seconds()); }
+  ~Timing() { std::fprintf(progress, "%.2f s\n", watch.seconds()); }
 
 private:
   Stopwatch watch;
@@ -46,13 +49,15 @@ private:
 } // namespace
 
 static Expected<Kernels> compile(const Options &options,
-                                 const ModelShape &shape) {
+                                 const ModelShape &shape,
+                                 const attn::Ranks *ranks) {
   Timing timing("Compiling the layer");
   Expected<attn::Engine> engine = attn::Engine::create(
       {.cacheDirectory = options.cacheDirectory, .threads = options.threads});
   if (!engine)
     return engine.error();
-  return Kernels::compile(*engine, shape, options.activations, options.weights);
+  return Kernels::compile(*engine, shape, options.activations, options.weights,
+                          ranks);
 }
 
 static Expected<ModelWeights>
@@ -107,7 +112,7 @@ static void reportDrafts(const std::vector<Text> &texts) {
     accepted += text.statistics.accepted;
   }
   if (drafted > 0)
-    std::fprintf(stderr, "Of %lld guessed tokens, %lld were right.\n",
+    std::fprintf(progress, "Of %lld guessed tokens, %lld were right.\n",
                  static_cast<long long>(drafted),
                  static_cast<long long>(accepted));
 }
@@ -130,15 +135,15 @@ static Status continuePrompt(const Options &options,
   print("\n");
   times->push_back(text.first);
   double reading = medianOf(*times);
-  std::fprintf(stderr, "Read %zu tokens in %.2f s (%.1f tokens/s)",
+  std::fprintf(progress, "Read %zu tokens in %.2f s (%.1f tokens/s)",
                text.tokens.size(), reading,
                double(text.tokens.size()) / reading);
   if (text.last > text.first)
-    std::fprintf(stderr,
+    std::fprintf(progress,
                  ", wrote %lld more than the first in %.2f s (%.1f tokens/s)",
                  static_cast<long long>(text.numWritten - 1),
                  text.last - text.first, speedOf(text));
-  std::fprintf(stderr, "\n");
+  std::fprintf(progress, "\n");
   reportDrafts(texts);
   return {};
 }
@@ -158,23 +163,23 @@ static Status continueFile(const Options &options,
   double seconds = watch.seconds();
   if (!status)
     return status;
-  std::fprintf(stderr,
+  std::fprintf(progress,
                "sequence    read  shared  first, s   wrote  tokens/s\n");
   std::int64_t numRead = 0, numWritten = 0;
   for (std::size_t i = 0; i < texts.size(); ++i) {
     const Text &text = texts[i];
     std::int64_t shared = text.statistics.shared,
                  read = std::int64_t(text.tokens.size()) - shared;
-    std::fprintf(stderr, "%8zu %7lld %7lld %9.2f %7lld", i + 1,
+    std::fprintf(progress, "%8zu %7lld %7lld %9.2f %7lld", i + 1,
                  static_cast<long long>(read), static_cast<long long>(shared),
                  text.first, static_cast<long long>(text.numWritten));
     if (text.last > text.first)
-      std::fprintf(stderr, " %9.1f", speedOf(text));
-    std::fprintf(stderr, "\n");
+      std::fprintf(progress, " %9.1f", speedOf(text));
+    std::fprintf(progress, "\n");
     numRead += read;
     numWritten += text.numWritten;
   }
-  std::fprintf(stderr,
+  std::fprintf(progress,
                "In total: read %lld and wrote %lld tokens in %.2f s (%.1f "
                "tokens/s written)\n",
                static_cast<long long>(numRead),
@@ -184,7 +189,7 @@ static Status continueFile(const Options &options,
   return {};
 }
 
-static Status run(const Options &options) {
+static Status run(const Options &options, const attn::Ranks *ranks) {
   Expected<gguf::File> file = gguf::File::read(options.model);
   if (!file)
     return file.error();
@@ -210,7 +215,7 @@ static Status run(const Options &options) {
   Expected<CacheRoom> room = findRoom(*texts, options, *shape);
   if (!room)
     return room.error();
-  Expected<Kernels> kernels = compile(options, *shape);
+  Expected<Kernels> kernels = compile(options, *shape, ranks);
   if (!kernels)
     return kernels.error();
   Expected<ModelWeights> weights = load(*file, *shape, *kernels);
@@ -227,13 +232,35 @@ static Status run(const Options &options) {
              : continueFile(options, *tokenizer, *model, *texts);
 }
 
+/// The same as one of several processes, which all read the same.
+static Status runRank(const Options &options) {
+  Expected<attn::Ranks> ranks =
+      attn::Ranks::create({.sharesCache = !options.cacheDirectory.empty()});
+  if (!ranks)
+    return ranks.error();
+  if (ranks->rank() != 0) {
+    std::FILE *nowhere = std::fopen("/dev/null", "w");
+    if (!nowhere || !std::freopen("/dev/null", "w", stdout))
+      return Error{"cannot open /dev/null", {}};
+    progress = nowhere;
+  }
+  Status status = run(options, &*ranks);
+  if (!status) {
+    std::fprintf(stderr, "smollm2: error: %s\n",
+                 status.error().message.c_str());
+    ranks->abort(EXIT_FAILURE); // The others wait for this one.
+  }
+  return status;
+}
+
 int main(int argc, char **argv) {
   Expected<Options> options = Options::parse(argc, argv);
   if (options && options->help)
     print(usage);
-  Status status = !options        ? Status(options.error())
-                  : options->help ? Status()
-                                  : run(*options);
+  Status status = !options           ? Status(options.error())
+                  : options->help    ? Status()
+                  : options->ofRanks ? runRank(*options)
+                                     : run(*options, nullptr);
   // What was printed before may be in no file, such as on a full disk.
   if (status && std::ferror(stdout))
     status = Error{"cannot write the text", {}};

@@ -17,6 +17,10 @@ class OpPassManager;
 
 namespace mlir::attn {
 
+/// Brings functions with annotations of sharding into the form that these are
+/// read from: layers are the ops that they are made of, and there are no calls.
+void buildShardingPipeline(OpPassManager &pm);
+
 /// Brings a module into the form that lowerings start from: no calls, and only
 /// operations that have destinations. What a kernel's signature says is read
 /// from this form.

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "lib/Attention/Passes.h"
 #include "lib/Kernel/Passes.h"
 #include "lib/Layer/Passes.h"
 #include "lib/Pipelines/Pipelines.h"
@@ -24,6 +25,15 @@ static std::unique_ptr<Pass> createInliner() {
         GreedyRewriteConfig(),
         /*disabledPatterns=*/{"(anonymous namespace)::SimplifyTrivialLoops"}));
   });
+}
+
+void attn::buildShardingPipeline(OpPassManager &pm) {
+  // Before regions see other numbers.
+  pm.addPass(attn::createRecordPositions());
+  pm.addPass(attn::createDecomposeLayer());
+  // What is simplified is what ranks compute.
+  pm.addPass(createInlinerPass(/*opPipelines=*/{}, [](OpPassManager &) {}));
+  pm.addPass(createSymbolDCEPass());
 }
 
 void attn::buildPreparationPipeline(OpPassManager &pm) {

@@ -17,11 +17,12 @@
 using namespace mlir;
 using namespace mlir::attn;
 
-TensorSplit Annotations::getSplit(Value value) const {
-  if (auto found = splits.find(value); found != splits.end())
-    return found->second;
-  auto rank = size_t(cast<ShapedType>(value.getType()).getRank());
-  return {SmallVector<int64_t>(rank, kWhole)};
+std::string attn::describe(const TensorSplit &split) {
+  std::string text = "[";
+  for (auto [dim, axis] : llvm::enumerate(split.axes))
+    text += (dim ? ", [" : "[") + (axis == kWhole ? "" : std::to_string(axis)) +
+            "]";
+  return text + (split.isZigzag ? "] {attn.zigzag}" : "]");
 }
 
 /// The value that some annotations are of.
@@ -65,7 +66,8 @@ static FailureOr<TensorSplit> readSplit(shard::ShardOp shard,
     return sharding.emitOpError("with halos or with offsets is not covered by "
                                 "attn-shard");
   auto rank = size_t(cast<ShapedType>(shard.getSrc().getType()).getRank());
-  TensorSplit result{SmallVector<int64_t>(rank, kWhole)};
+  TensorSplit result;
+  result.axes.assign(rank, kWhole);
   for (auto [dim, split] : llvm::enumerate(sharding.getSplitAxes())) {
     if (split.size() > 1)
       return sharding.emitOpError("expected at most one axis for dimension ")
@@ -78,11 +80,16 @@ static FailureOr<TensorSplit> readSplit(shard::ShardOp shard,
       return sharding.emitOpError("expected an axis of @")
              << grid.name << ", got " << axis;
   if (sharding->hasAttr(kZigzagName)) {
-    if (rank <= kRows || result[kRows] == kWhole)
-      return sharding.emitOpError("expected rows (dimension 2) that are split, "
-                                  "which attn.zigzag is of");
+    // Tokens (B, S, M) have theirs in dimension 1.
+    auto isSplit = [&](unsigned dim) {
+      return rank > dim && result[dim] != kWhole;
+    };
+    result.inPieces = rank == 3 && !isSplit(kRows) ? 1 : kRows;
+    if (!isSplit(result.inPieces))
+      return sharding.emitOpError("expected rows (dimension 2, or 1 of tokens) "
+                                  "that are split, which attn.zigzag is of");
     // The order of one rank is that of the whole.
-    result.isZigzag = grid.shape[result[kRows]] > 1;
+    result.isZigzag = grid.shape[result[result.inPieces]] > 1;
   }
   return result;
 }
@@ -104,8 +111,9 @@ FailureOr<Annotations> attn::readAnnotations(func::FuncOp func, int64_t ranks) {
       return failure();
     result.grid = std::move(*grid);
     auto [entry, isNew] =
-        result.splits.try_emplace(getAnnotated(op.getSrc()), *split);
-    if (!isNew && entry->second != *split)
+        result.splits.try_emplace(getAnnotated(op.getSrc()),
+                                  Annotations::Annotation{*split, op.getLoc()});
+    if (!isNew && !entry->second.split.isLike(*split))
       return op.emitOpError("with another sharding than before is not covered "
                             "by attn-shard: nothing is distributed again");
     return WalkResult::advance();

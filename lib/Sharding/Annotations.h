@@ -9,7 +9,7 @@
 #define ATTN_SHARDING_ANNOTATIONS_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/MapVector.h"
 
 #include <string>
 
@@ -38,26 +38,40 @@ enum Dimension : unsigned { kBatch, kHeads, kRows, kElements };
 struct TensorSplit {
   /// For each dimension, the axis of the grid that splits it, or `kWhole`.
   SmallVector<int64_t> axes;
-  /// Rank `r` of the `n` along the axis of the rows has two pieces of them,
+  /// Rank `r` of the `n` along the axis of `inPieces` has two pieces of it,
   /// `r` and `2 n - 1 - r` of `2 n`, and not one.
   bool isZigzag = false;
+  /// The sizes of what `inPieces` is made of, one after the other, each of
+  /// which is split: columns of a weight for several results. Empty: one.
+  SmallVector<int64_t> segments;
+  /// The dimension of which a rank has several pieces, if there is one.
+  unsigned inPieces = kRows;
 
   int64_t operator[](unsigned dim) const { return axes[dim]; }
-  bool operator==(const TensorSplit &) const = default;
   bool isSplit() const {
     return llvm::any_of(axes, [](int64_t axis) { return axis != kWhole; });
   }
+  /// Whether they are as one annotation says.
+  bool isLike(const TensorSplit &other) const {
+    return axes == other.axes && isZigzag == other.isZigzag &&
+           (!isZigzag || inPieces == other.inPieces);
+  }
 };
+
+/// As an annotation says it: "[[], [0]] {attn.zigzag}".
+std::string describe(const TensorSplit &split);
 
 /// The annotations of one function.
 struct Annotations {
+  struct Annotation {
+    TensorSplit split;
+    Location loc;
+  };
   RankGrid grid;
   /// Of what has one: arguments and results of ops.
-  DenseMap<Value, TensorSplit> splits;
+  llvm::MapVector<Value, Annotation> splits;
 
   bool empty() const { return splits.empty(); }
-  /// Of `value`, which is whole where nothing is said.
-  TensorSplit getSplit(Value value) const;
 };
 
 /// Reads the annotations of `func`, for so many ranks in all, 0 if the grid

@@ -197,20 +197,27 @@ AttentionOp attn::emitBlock(IndexBuilder &b, AttentionOp whole,
                             const AttentionExtents &extents,
                             const BlockOperands &part, Value key, Value value,
                             RowSpan keys, ValueRange outs, bool keepsAll) {
-  Value offset = createOffset(b, whole, extents, part.queries);
+  // Whole rows of a batch are where they were: what says so stays.
+  bool hasAllRows = extents.batch.isWhole() && extents.numQueryRanks == 1 &&
+                    extents.numKeyRanks == 1;
+  Value offset;
+  if (!hasAllRows)
+    offset = createOffset(b, whole, extents, part.queries);
   auto op = cast<AttentionOp>(b.clone(*whole));
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPoint(op);
   op.getQueryMutable().assign(part.query);
   op.getKeyMutable().assign(key);
   op.getValueMutable().assign(value);
-  op.setBottomRight(false);
-  op.getOffsetMutable().assign(offset);
   op.getSinkMutable().clear();
-  if (op.getCumulativeQuery())
+  if (!hasAllRows) {
+    op.setBottomRight(false);
+    op.getOffsetMutable().assign(offset);
+  }
+  if (op.getCumulativeQuery() && !hasAllRows)
     op.getCumulativeQueryMutable().assign(
         cutBounds(b, whole.getCumulativeQuery(), part.queries));
-  if (Value counts = whole.getCounts()) {
+  if (Value counts = whole.getCounts(); counts && !hasAllRows) {
     auto type = cast<RankedTensorType>(counts.getType());
     Value first = extents.batch.first(b);
     op.getCountsMutable().assign(generate(
@@ -223,7 +230,9 @@ AttentionOp attn::emitBlock(IndexBuilder &b, AttentionOp whole,
     removeDropout(op);
   else if (op.hasDropout())
     moveDropoutToMask(b, op, *getConstantIntValue(extents.heads.total));
-  if (op.getCumulativeKey()) {
+  if (hasAllRows) {
+    // So are keys.
+  } else if (op.getCumulativeKey()) {
     op.getCumulativeKeyMutable().assign(
         cutBounds(b, whole.getCumulativeKey(), keys));
     moveIndex(b, op, kKeyIndex, createFirstKeys(b, whole, keys),

@@ -42,6 +42,21 @@ struct Extent {
   /// Of the one piece of this rank.
   Value first(IndexBuilder &b) const { return first(b, self); }
   Value count(IndexBuilder &b) const { return count(b, self); }
+  /// Every rank has all of it.
+  bool isWhole() const { return share && share == total; }
+
+  /// What of the whole element `i` of this rank is, of whose pieces it has two
+  /// where that is given: in zig-zag order of so many ranks.
+  Value at(IndexBuilder &b, Value i,
+           std::optional<int64_t> zigzagRanks = std::nullopt) const {
+    Value ofFirst = b.add(i, first(b));
+    if (!zigzagRanks)
+      return ofFirst;
+    Value second = b.sub(2 * *zigzagRanks - 1, self);
+    Value numFirst = count(b);
+    Value ofSecond = b.add(b.sub(i, numFirst), first(b, second));
+    return b.select(b.isLess(i, numFirst), ofFirst, ofSecond);
+  }
 };
 
 /// Those of an attention, and how many ranks there are along an axis, 1 where a

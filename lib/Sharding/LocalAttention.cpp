@@ -157,12 +157,7 @@ private:
   Value createRowOfWhole(Value row) {
     if (!extents.isZigzag)
       return b.add(row, queries.first);
-    Value self = extents.queries.self, one = b.index(1);
-    Value second = extents.getPiece(b, self, one);
-    Value count = extents.queries.count(b, self);
-    Value ofFirst = b.add(row, extents.queries.first(b, self)),
-          ofSecond = b.add(b.sub(row, count), extents.queries.first(b, second));
-    return b.select(b.isLess(row, count), ofFirst, ofSecond);
+    return extents.queries.at(b, row, extents.numKeyRanks);
   }
 
   /// What some keys give.
@@ -210,7 +205,23 @@ private:
     return state;
   }
 
+  /// A tile merges its own part only as it was computed, of a batch whose
+  /// sequences are not tiled apart.
+  void remarkOnMerges() {
+    bool isRounded = whole.getElementType() != sums;
+    if (!isRounded && !whole.isPacked())
+      return;
+    InFlightDiagnostic remark = whole.emitRemark(
+        "merges whole tensors after each block of keys of a rank, since ");
+    if (isRounded)
+      remark << "its results are rounded to " << whole.getElementType()
+             << " before";
+    else
+      remark << "its batch is packed";
+  }
+
   State goAround() {
+    remarkOnMerges();
     int64_t ranks = extents.numKeyRanks;
     Value spans = emitVisibleSpans(b, whole, extents);
     Value key = whole.getKey(), value = whole.getValue();

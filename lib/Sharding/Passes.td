@@ -13,8 +13,10 @@ include "mlir/Pass/PassBase.td"
 def ShardAttention : Pass<"attn-shard", "::mlir::ModuleOp"> {
   let summary = "Make the function that each of several ranks runs";
   let description = [{
-    Of functions whose arguments are annotated with `shard.shard`, on a
-    `shard.grid`, and are query, key or value of `attn.attention`. What is sharded
+    Of functions whose tensors are annotated with `shard.shard`, on a `shard.grid`.
+    An annotation holds for all dimensions that operations make the same, as heads
+    of queries, of keys and of caches, and columns of the weights that they are
+    products with. What is sharded of query, key and value of an `attn.attention`
     may be
 
     - batch entries, of all three: nothing is exchanged;
@@ -33,13 +35,19 @@ def ShardAttention : Pass<"attn-shard", "::mlir::ModuleOp"> {
     - rows of keys and values alone: each rank computes what its keys give for all
       queries, which is gathered and merged in the order of the ranks.
 
+    Where a projection sums over what is sharded, as that of the output of heads, the
+    parts of all ranks are summed (`attn.all_reduce`), and the bias is added after
+    that. Columns of a fused weight are sharded for each of its results.
+
     Regions see the positions of the whole, by the offset and what is added to
     batch, head and key; so do the random numbers of dropout. Captured tensors, sinks,
     offsets and lengths are whole on every rank. Static sizes are divided by the
     number of ranks; dynamic ones may be any on each rank, and are exchanged first.
 
-    What is not covered is an error that names it. Without an annotation, functions
-    stay as they are.
+    Operations on elements, norms of heads, rotary positions and caches compute what
+    the rank has. What is not covered is an error that names it. Layers are to be
+    decomposed before, and calls inlined. Without an annotation, functions stay as
+    they are.
   }];
   let options = [
     Option<"ranks", "ranks", "int64_t", "0",

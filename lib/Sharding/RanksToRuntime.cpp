@@ -75,6 +75,31 @@ protected:
         int64_t(llvm::divideCeil(element.getIntOrFloatBitWidth(), 8)));
   }
 
+  /// The memory of a collective operation, and how many elements each rank
+  /// has; fails where buffers do not lie together.
+  struct DenseBuffers {
+    Value part, all, count;
+  };
+  FailureOr<DenseBuffers> getDenseBuffers(Op op, OpBuilder &builder,
+                                          Value partDescriptor,
+                                          Value allDescriptor) const {
+    auto part = dyn_cast<MemRefType>(op.getPart().getType()),
+         all = dyn_cast<MemRefType>(op.getOuts().getType());
+    if (!part || !all || !part.getLayout().isIdentity() ||
+        !all.getLayout().isIdentity())
+      return op.emitOpError("expected parts that lie together, got ")
+             << op.getPart().getType() << " and " << op.getOuts().getType();
+    Location loc = op.getLoc();
+    MemRefDescriptor from(partDescriptor), to(allDescriptor);
+    Value count = number(op, builder, 1);
+    for (int64_t dim = 0; dim < part.getRank(); ++dim)
+      count = LLVM::MulOp::create(builder, loc, count,
+                                  from.size(builder, loc, unsigned(dim)));
+    const LLVMTypeConverter &converter = *this->getTypeConverter();
+    return DenseBuffers{from.bufferPtr(builder, loc, converter, part),
+                        to.bufferPtr(builder, loc, converter, all), count};
+  }
+
 private:
   RuntimeSymbols &symbols;
 };
@@ -130,23 +155,38 @@ struct GatherToRuntime : RankPattern<AllGatherOp> {
   LogicalResult
   matchAndRewrite(AllGatherOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    auto part = dyn_cast<MemRefType>(op.getPart().getType()),
-         all = dyn_cast<MemRefType>(op.getOuts().getType());
-    if (!part || !all || !part.getLayout().isIdentity() ||
-        !all.getLayout().isIdentity())
-      return op.emitOpError("expected parts that lie together, got ")
-             << op.getPart().getType() << " and " << op.getOuts().getType();
-    Location loc = op.getLoc();
-    Value bytes = elementBytes(op, rewriter, part);
-    MemRefDescriptor from(adaptor.getPart()), to(adaptor.getOuts());
-    for (int64_t dim = 0; dim < part.getRank(); ++dim)
-      bytes = LLVM::MulOp::create(rewriter, loc, bytes,
-                                  from.size(rewriter, loc, dim));
+    FailureOr<DenseBuffers> buffers =
+        getDenseBuffers(op, rewriter, adaptor.getPart(), adaptor.getOuts());
+    if (failed(buffers))
+      return failure();
+    Value bytes =
+        LLVM::MulOp::create(rewriter, op.getLoc(), buffers->count,
+                            elementBytes(op, rewriter, op.getPart().getType()));
     if (!call(op, rewriter, "attn_rt_all_gather",
               {number(op, rewriter, int64_t(op.getStride())),
-               number(op, rewriter, op.getSize()), bytes,
-               from.bufferPtr(rewriter, loc, *getTypeConverter(), part),
-               to.bufferPtr(rewriter, loc, *getTypeConverter(), all)},
+               number(op, rewriter, op.getSize()), bytes, buffers->part,
+               buffers->all},
+              getVoidType()))
+      return failure();
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct ReduceToRuntime : RankPattern<AllReduceOp> {
+  using RankPattern::RankPattern;
+  LogicalResult
+  matchAndRewrite(AllReduceOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    FailureOr<DenseBuffers> buffers =
+        getDenseBuffers(op, rewriter, adaptor.getPart(), adaptor.getOuts());
+    if (failed(buffers))
+      return failure();
+    if (!call(op, rewriter, "attn_rt_all_reduce",
+              {number(op, rewriter, int64_t(op.getStride())),
+               number(op, rewriter, int64_t(op.getSize())), buffers->count,
+               elementBytes(op, rewriter, op.getPart().getType()),
+               buffers->part, buffers->all},
               getVoidType()))
       return failure();
     rewriter.eraseOp(op);
@@ -160,11 +200,12 @@ struct ConvertRanksToRuntime
     LLVMTypeConverter converter(&getContext());
     RewritePatternSet patterns(&getContext());
     RuntimeSymbols symbols(getOperation());
-    patterns.add<IndexToRuntime, BlockToRuntime, GatherToRuntime>(converter,
-                                                                  symbols);
+    patterns
+        .add<IndexToRuntime, BlockToRuntime, GatherToRuntime, ReduceToRuntime>(
+            converter, symbols);
     ConversionTarget target(getContext());
     target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
-    target.addIllegalOp<RankIndexOp, RankBlockOp, AllGatherOp>();
+    target.addIllegalOp<RankIndexOp, RankBlockOp, AllGatherOp, AllReduceOp>();
     if (failed(applyPartialConversion(getOperation(), target,
                                       std::move(patterns))))
       signalPassFailure();

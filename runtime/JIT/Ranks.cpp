@@ -17,7 +17,7 @@
 #include "runtime/Support/CallChecks.h"
 #include "runtime/Support/StridedCopy.h"
 
-#include "lib/Attention/Passes.h"
+#include "lib/Pipelines/Pipelines.h"
 #include "lib/Sharding/Sharding.h"
 
 #include "mlir/IR/Verifier.h"
@@ -35,9 +35,6 @@ using mlir::failed;
 // Parts
 //===----------------------------------------------------------------------===//
 
-/// The dimension of rows of queries, keys and values.
-static constexpr std::size_t rowDimension = 2;
-
 /// `count` of a dimension of a tensor, from `first` on.
 static TensorView viewRange(const TensorView &tensor, std::size_t dim,
                             std::int64_t first, std::int64_t count) {
@@ -51,14 +48,26 @@ static TensorView viewRange(const TensorView &tensor, std::size_t dim,
                     tensor.readOnly());
 }
 
-/// The pieces that lie one after the other in the part of a rank.
-static std::vector<TensorView> piecesOfPart(const Shard &shard,
+/// The pieces that lie one after the other in the part of a rank, of which
+/// there are so many.
+static std::vector<TensorView> piecesOfPart(const RankKernel &kernel,
+                                            const Shard &shard,
                                             const TensorView &part) {
+  std::size_t dim = shard.inPieces;
+  if (!shard.segments.empty()) {
+    std::vector<TensorView> result;
+    std::int64_t ranks = kernel.grid[std::size_t(shard.axes[dim])], first = 0;
+    for (std::int64_t segment : shard.segments) {
+      result.push_back(viewRange(part, dim, first, segment / ranks));
+      first += segment / ranks;
+    }
+    return result;
+  }
   if (!shard.zigzag)
     return {part};
-  std::int64_t rows = part.size(int(rowDimension)), first = (rows + 1) / 2;
-  return {viewRange(part, rowDimension, 0, first),
-          viewRange(part, rowDimension, first, rows - first)};
+  std::int64_t rows = part.size(int(dim)), first = (rows + 1) / 2;
+  return {viewRange(part, dim, 0, first),
+          viewRange(part, dim, first, rows - first)};
 }
 
 static void copyPieces(std::span<const TensorView> from,
@@ -89,14 +98,25 @@ std::vector<TensorView> RankKernel::pieces(const Shard &shard,
       stride *= grid[other];
     std::int64_t ranks = grid[std::size_t(axis)],
                  number = rank / stride % ranks;
-    if (shard.zigzag && dim == rowDimension) {
-      TensorView all = views.front();
-      views = {take(all, dim, number, 2 * ranks),
-               take(all, dim, 2 * ranks - 1 - number, 2 * ranks)};
-      continue;
+    std::vector<TensorView> taken;
+    for (const TensorView &view : views) {
+      if (shard.zigzag && dim == shard.inPieces) {
+        taken.push_back(take(view, dim, number, 2 * ranks));
+        taken.push_back(take(view, dim, 2 * ranks - 1 - number, 2 * ranks));
+        continue;
+      }
+      if (shard.segments.empty() || dim != shard.inPieces) {
+        taken.push_back(take(view, dim, number, ranks));
+        continue;
+      }
+      std::int64_t first = 0;
+      for (std::int64_t segment : shard.segments) {
+        taken.push_back(
+            take(viewRange(view, dim, first, segment), dim, number, ranks));
+        first += segment;
+      }
     }
-    for (TensorView &view : views)
-      view = take(view, dim, number, ranks);
+    views = std::move(taken);
   }
   return views;
 }
@@ -107,14 +127,14 @@ std::vector<std::int64_t> RankKernel::partSizes(const Shard &shard,
   std::vector<TensorView> views = pieces(shard, whole, rank);
   std::vector<std::int64_t> sizes(views[0].sizes().begin(),
                                   views[0].sizes().end());
-  if (views.size() > 1)
-    sizes[rowDimension] += views[1].size(int(rowDimension));
+  for (std::size_t i = 1; i < views.size(); ++i)
+    sizes[shard.inPieces] += views[i].size(int(shard.inPieces));
   return sizes;
 }
 
 void RankKernel::copyPart(const Shard &shard, const TensorView &whole, int rank,
                           const TensorView &part) const {
-  copyPieces(pieces(shard, whole, rank), piecesOfPart(shard, part));
+  copyPieces(pieces(shard, whole, rank), piecesOfPart(*this, shard, part));
 }
 
 Expected<std::vector<std::vector<std::int64_t>>>
@@ -132,6 +152,7 @@ struct LocalText {
   std::string text;
   Signature signature;
   mlir::attn::FunctionShards shards;
+  std::vector<Diagnostic> remarks;
 };
 } // namespace
 
@@ -147,13 +168,14 @@ static Expected<LocalText> makeLocal(std::string_view text,
   if (failed(entry))
     return trace.takeError(what);
   setArgumentNames(*entry, readArgumentNames(*entry, trace.getParserState()));
-  // Before regions see other numbers.
   mlir::PassManager pm(trace.getContext());
   tracePasses(pm, trace);
-  pm.addPass(mlir::attn::createRecordPositions());
+  mlir::attn::buildShardingPipeline(pm);
+  if (failed(pm.run(*module)))
+    return trace.takeError(what);
   mlir::FailureOr<mlir::attn::Annotations> annotations =
       mlir::attn::readAnnotations(*entry, ranks);
-  if (failed(annotations) || failed(pm.run(*module)))
+  if (failed(annotations))
     return trace.takeError(what);
   trace.enter("while sharding this", entry->getLoc());
   if (annotations->empty()) {
@@ -174,7 +196,7 @@ static Expected<LocalText> makeLocal(std::string_view text,
       mlir::attn::makeLocal(*entry, ranks);
   if (failed(shards) || failed(mlir::verify(*module)))
     return trace.takeError(what);
-  LocalText result{{}, {}, std::move(*shards)};
+  LocalText result{{}, {}, std::move(*shards), trace.takeRemarks()};
   llvm::raw_string_ostream os(result.text);
   // Messages are of the text that was written.
   module->print(os, mlir::OpPrintingFlags()
@@ -254,7 +276,8 @@ Status Ranks::collect(const RankKernel &kernel, std::size_t result,
                        std::to_string(data.size()),
                    {}};
     TensorView part(data.data(), whole.type(), sizes, /*readOnly=*/true);
-    copyPieces(piecesOfPart(shard, part), kernel.pieces(shard, whole, int(i)));
+    copyPieces(piecesOfPart(kernel, shard, part),
+               kernel.pieces(shard, whole, int(i)));
   }
   return {};
 }
@@ -262,7 +285,8 @@ Status Ranks::collect(const RankKernel &kernel, std::size_t result,
 Status Ranks::meet() const {
   std::byte own{};
   std::vector<std::byte> all(static_cast<std::size_t>(size()), own);
-  return communicator->allGather({&own, 1}, all, 1, size(), "that it is there");
+  return communicator->allGather({&own, 1}, all, {1, size()},
+                                 "that it is there");
 }
 
 /// The beginning of what a rank says of its failure, on all ranks: which of
@@ -275,7 +299,7 @@ static Expected<std::string> shareReason(mpi::Communicator &communicator,
   std::string all(kMost * std::size_t(communicator.getSize()), '\0');
   if (Status gathered = communicator.allGather(
           std::as_bytes(std::span(own)), std::as_writable_bytes(std::span(all)),
-          1, communicator.getSize(), "why one does not compile");
+          {1, communicator.getSize()}, "why one does not compile");
       !gathered)
     return gathered.error();
   std::string reason = all.substr(kMost * std::size_t(rank), kMost);
@@ -293,10 +317,10 @@ static Status checkSame(mpi::Communicator &communicator,
   for (const std::string &value : own)
     record += computeKey({value});
   std::string all(record.size() * std::size_t(communicator.getSize()), '\0');
-  if (Status gathered =
-          communicator.allGather(std::as_bytes(std::span(record)),
-                                 std::as_writable_bytes(std::span(all)), 1,
-                                 communicator.getSize(), "what it compiles");
+  if (Status gathered = communicator.allGather(
+          std::as_bytes(std::span(record)),
+          std::as_writable_bytes(std::span(all)), {1, communicator.getSize()},
+          "what it compiles");
       !gathered)
     return gathered;
   for (int rank = 0; rank < communicator.getSize(); ++rank)
@@ -362,13 +386,21 @@ Expected<RankKernel> Ranks::compile(const Engine &engine, std::string_view text,
                                 kernel ? Status() : Status(kernel.error()));
       !status)
     return status.error();
-  RankKernel result{*kernel, std::move(local->signature), {}, {},
-                    {},      std::move(local->text)};
+  RankKernel result{*kernel,
+                    std::move(local->signature),
+                    {},
+                    {},
+                    {},
+                    std::move(local->text),
+                    std::move(local->remarks)};
   const mlir::attn::FunctionShards &shards = local->shards;
   result.grid.assign(shards.grid.shape.begin(), shards.grid.shape.end());
   for (auto [from, to] : {std::pair(&shards.arguments, &result.arguments),
                           std::pair(&shards.results, &result.results)})
     for (const mlir::attn::TensorSplit &split : *from)
-      to->push_back({{split.axes.begin(), split.axes.end()}, split.isZigzag});
+      to->push_back({{split.axes.begin(), split.axes.end()},
+                     split.isZigzag,
+                     {split.segments.begin(), split.segments.end()},
+                     split.inPieces});
   return result;
 }

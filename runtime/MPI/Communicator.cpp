@@ -68,8 +68,48 @@ Status Communicator::connect() {
   if (status)
     status =
         library->check(library->commSize(communicator, &size), "MPI_Comm_size");
+  if (status && size > 1)
+    status = measureLink();
   if (status && threads >= threadSerialized && size > 1)
     mover = std::thread([this] { moveLoop(); });
+  return status;
+}
+
+/// Each rank sends to the next one: what is small, for the latency, and what is
+/// large. The least time of several is that of the link; the slowest link of
+/// all ranks is that of each.
+Status Communicator::measureLink() {
+  constexpr std::size_t large = std::size_t(1) << 20;
+  std::vector<std::byte> sent(large), received(large);
+  Status status;
+  auto time = [&](std::size_t bytes, int times) {
+    double least = timeLimit;
+    for (int i = 0; i < times && status; ++i) {
+      Transfer transfer;
+      Piece to{sent.data(), bytes}, from{received.data(), bytes};
+      auto begin = Clock::now();
+      status = start(transfer, {&to, 1}, (rank + 1) % size, {&from, 1},
+                     (rank + size - 1) % size);
+      if (status)
+        status = wait(transfer, "that it is there");
+      std::chrono::duration<double> taken = Clock::now() - begin;
+      least = std::min(least, taken.count());
+    }
+    return least;
+  };
+  double latency = time(1, 20), ofLarge = time(large, 3);
+  Link own{latency, double(large) / std::max(ofLarge - latency, 1e-9)};
+  std::vector<Link> all(std::size_t(size), own);
+  if (status)
+    status = allGather(std::as_bytes(std::span(&own, 1)),
+                       std::as_writable_bytes(std::span(all)), {1, size},
+                       "how fast it is");
+  link = own;
+  for (const Link &other : all) {
+    link.latency = std::max(link.latency, other.latency);
+    link.bandwidth = std::min(link.bandwidth, other.bandwidth);
+  }
+  bytesSent = 0;
   return status;
 }
 
@@ -115,7 +155,7 @@ Status Communicator::startPiece(Transfer &transfer, Piece piece, int peer,
                       describe(peer, size));
         !status)
       return breakOff(status.error());
-    transfer.pending.push_back({request, peer, isSend});
+    transfer.pending.push_back({request, peer, bytes, isSend});
     if (isSend)
       bytesSent += std::uint64_t(bytes);
   }
@@ -145,12 +185,23 @@ Status Communicator::test(Transfer &transfer, bool &moved) {
   std::size_t kept = 0;
   for (Transfer::Request &request : transfer.pending) {
     int isDone = 0;
-    int code = library->test(&request.handle, &isDone, library->statusIgnore);
+    // An MPI_Status has 20 bytes in MPICH and 24 in Open MPI.
+    alignas(std::max_align_t) std::byte state[64] = {};
+    int code = library->test(&request.handle, &isDone, state);
     if (Status status = library->check(
             code, (request.isSend ? "sending to " : "receiving from ") +
                       describe(request.peer, size));
         !status)
       return breakOff(status.error());
+    int bytes = request.bytes;
+    if (isDone && !request.isSend)
+      library->getCount(state, library->byte, &bytes);
+    if (bytes != request.bytes)
+      return breakOff({"expected " + std::to_string(request.bytes) +
+                           " bytes of " + describe(request.peer, size) +
+                           ", got " + std::to_string(bytes) +
+                           ": its tensors have other sizes",
+                       {}});
     if (!isDone)
       transfer.pending[kept++] = request;
   }
@@ -220,26 +271,105 @@ void Communicator::moveLoop() {
 }
 
 Status Communicator::allGather(std::span<const std::byte> part,
-                               std::span<std::byte> all, int stride, int count,
+                               std::span<std::byte> all, Group group,
                                const std::string &what) {
-  int self = rank / stride % count, base = rank - self * stride;
+  int self = findNumber(group), count = int(group.count);
   auto placeOf = [&](int number) {
     return all.data() + std::size_t(number) * part.size();
   };
   if (!part.empty())
-    std::memcpy(placeOf(self), part.data(), part.size());
+    std::memmove(placeOf(self), part.data(), part.size());
   Transfer transfer;
   for (int step = 1; step < count; ++step) {
     int to = (self + step) % count, from = (self + count - step) % count;
     Piece sent{placeOf(self), part.size()},
         received{placeOf(from), part.size()};
-    if (Status status = start(transfer, {&sent, 1}, base + to * stride,
-                              {&received, 1}, base + from * stride);
+    if (Status status = start(transfer, {&sent, 1}, findRank(group, to),
+                              {&received, 1}, findRank(group, from));
         !status)
       return status;
   }
   return wait(transfer, what);
 }
+
+/// Adds what lies one after the other, in this order.
+template <typename T>
+static void addAll(const std::vector<T> &all, std::span<T> sum) {
+  std::copy_n(all.begin(), sum.size(), sum.begin());
+  for (std::size_t first = sum.size(); first < all.size(); first += sum.size())
+    for (std::size_t i = 0; i < sum.size(); ++i)
+      sum[i] += all[first + i];
+}
+
+template <typename T>
+Status Communicator::allReduce(std::span<const T> part, std::span<T> sum,
+                               Group group, const std::string &what) {
+  auto count = std::size_t(group.count);
+  // Either all parts go to all ranks, or each rank gets its share of all parts,
+  // and the sums of the shares are gathered.
+  double others = double(count) - 1, bytes = double(part.size_bytes());
+  double atOnce = link.latency + others * bytes / link.bandwidth,
+         inTwo = 2 * link.latency +
+                 2 * others * bytes / (double(count) * link.bandwidth);
+  if (part.size() < count || !(inTwo < atOnce)) {
+    std::vector<T> all(count * part.size());
+    Status status =
+        allGather(std::as_bytes(part), std::as_writable_bytes(std::span(all)),
+                  group, what);
+    if (status)
+      addAll(all, sum);
+    return status;
+  }
+  // The last shares may be smaller; all of one size are gathered.
+  std::size_t share = (part.size() + count - 1) / count;
+  auto cut = [&](auto elements, int number) {
+    std::size_t begin = std::min(share * std::size_t(number), part.size());
+    return elements.subspan(begin, std::min(share, part.size() - begin));
+  };
+  int self = findNumber(group), ranks = int(count);
+  std::size_t own = cut(part, self).size();
+  std::vector<T> all(count * own), sums(count * share);
+  Transfer transfer;
+  for (int number = 0; number < ranks; ++number) {
+    std::span<const T> sent = cut(part, number);
+    std::span<T> received =
+        std::span(all).subspan(std::size_t(number) * own, own);
+    if (number == self) {
+      std::copy(sent.begin(), sent.end(), received.begin());
+      continue;
+    }
+    int peer = findRank(group, number);
+    auto describePiece = [](auto elements) {
+      // MPI does not write what it sends.
+      return Piece{
+          reinterpret_cast<std::byte *>(const_cast<T *>(elements.data())),
+          elements.size_bytes()};
+    };
+    Piece to = describePiece(sent), from = describePiece(received);
+    if (Status status = start(transfer, {&to, 1}, peer, {&from, 1}, peer);
+        !status)
+      return status;
+  }
+  if (Status status = wait(transfer, what); !status)
+    return status;
+  std::span<T> ofSelf =
+      std::span(sums).subspan(std::size_t(self) * share, share);
+  addAll(all, ofSelf.first(own));
+  if (Status status =
+          allGather(std::as_bytes(ofSelf),
+                    std::as_writable_bytes(std::span(sums)), group, what);
+      !status)
+    return status;
+  std::copy_n(sums.begin(), sum.size(), sum.begin());
+  return {};
+}
+
+template Status Communicator::allReduce(std::span<const float>,
+                                        std::span<float>, Group,
+                                        const std::string &);
+template Status Communicator::allReduce(std::span<const double>,
+                                        std::span<double>, Group,
+                                        const std::string &);
 
 Expected<std::vector<std::vector<std::byte>>>
 Communicator::gather(std::span<const std::byte> part, const std::string &what) {
@@ -247,7 +377,7 @@ Communicator::gather(std::span<const std::byte> part, const std::string &what) {
   std::uint64_t own = part.size();
   if (Status status =
           allGather(std::as_bytes(std::span(&own, 1)),
-                    std::as_writable_bytes(std::span(sizes)), 1, size, what);
+                    std::as_writable_bytes(std::span(sizes)), {1, size}, what);
       !status)
     return status.error();
   std::vector<std::vector<std::byte>> all;

@@ -38,6 +38,17 @@ struct Piece {
   std::size_t bytes;
 };
 
+/// What a message of `n` bytes takes between ranks that all send at the same
+/// time: `latency + n / bandwidth` seconds.
+struct Link {
+  double latency = 0, bandwidth = 0;
+};
+
+/// The ranks of a group: every `stride`-th, `count` of them.
+struct Group {
+  std::int64_t stride, count;
+};
+
 /// Messages that were started, and have not all arrived.
 class Transfer {
 public:
@@ -47,7 +58,7 @@ private:
   friend class Communicator;
   struct Request {
     Handle handle;
-    int peer;
+    int peer, bytes;
     bool isSend;
   };
   std::vector<Request> pending;
@@ -81,9 +92,18 @@ public:
   /// Lets messages move while the caller computes, until `wait`.
   void moveMeanwhile(Transfer &transfer);
 
-  /// What every `stride`-th rank has, `count` of them with this one.
+  /// The slowest of all ranks, as it was when they met.
+  const Link &getLink() const { return link; }
+
+  /// What every rank of the group has.
   Status allGather(std::span<const std::byte> part, std::span<std::byte> all,
-                   int stride, int count, const std::string &what);
+                   Group group, const std::string &what);
+
+  /// The sum of the parts of all ranks of the group, of f32 or f64, in their
+  /// order, whichever way it takes: all of them get the same bits.
+  template <typename T>
+  Status allReduce(std::span<const T> part, std::span<T> sum, Group group,
+                   const std::string &what);
 
   /// What all ranks have, on rank 0; nothing on the others.
   Expected<std::vector<std::vector<std::byte>>>
@@ -98,6 +118,14 @@ private:
   Communicator(std::shared_ptr<const Library> library, double timeLimit)
       : library(std::move(library)), timeLimit(timeLimit) {}
   Status connect();
+  Status measureLink();
+  /// The number of this rank in a group, and the rank of a number there.
+  int findNumber(Group group) const {
+    return int(rank / group.stride % group.count);
+  }
+  int findRank(Group group, int number) const {
+    return rank + (number - findNumber(group)) * int(group.stride);
+  }
   Status startPiece(Transfer &transfer, Piece piece, int peer, bool isSend);
   /// One look at what is pending. The mutex is held.
   Status test(Transfer &transfer, bool &moved);
@@ -108,6 +136,7 @@ private:
   const double timeLimit;
   Handle communicator = 0;
   int rank = 0, size = 1;
+  Link link;
   bool ownsMPI = false;
   /// Why the communicator is of no use.
   std::optional<Error> broken;

@@ -83,7 +83,6 @@ Library::open(const std::string &path) {
     library->world = Handle(world);
     library->byte = Handle(dlsym(*opened, "ompi_mpi_byte"));
     library->errorsReturn = Handle(dlsym(*opened, "ompi_mpi_errors_return"));
-    library->statusIgnore = nullptr;
     if (!library->byte || !library->errorsReturn)
       return makeNoMPI("the library has not the symbols of Open MPI");
     return std::shared_ptr<const Library>(std::move(library));
@@ -96,7 +95,6 @@ Library::open(const std::string &path) {
   library->world = 0x44000000;
   library->byte = 0x4c00010d;
   library->errorsReturn = 0x54000001;
-  library->statusIgnore = reinterpret_cast<void *>(std::uintptr_t(1));
   return std::shared_ptr<const Library>(std::move(library));
 }
 

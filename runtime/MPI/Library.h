@@ -47,7 +47,8 @@ inline constexpr int threadSerialized = 2;
   X(isend, "MPI_Isend",                                                        \
     (const void *, int, Handle, int, int, Handle, Handle *))                   \
   X(irecv, "MPI_Irecv", (void *, int, Handle, int, int, Handle, Handle *))     \
-  X(test, "MPI_Test", (Handle *, int *, void *))
+  X(test, "MPI_Test", (Handle *, int *, void *))                               \
+  X(getCount, "MPI_Get_count", (const void *, Handle, int *))
 
 /// The library's functions and constants.
 struct Library {
@@ -64,7 +65,6 @@ struct Library {
 #undef ATTN_MPI_DECLARE
 
   Handle world, byte, errorsReturn;
-  void *statusIgnore;
   std::string version; ///< As the library says it, one line.
 
 private:

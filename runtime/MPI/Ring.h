@@ -30,11 +30,6 @@ struct Table {
   std::array<std::int64_t, 2> sizes, strides;
 };
 
-/// The ranks of a group: every `stride`-th, `count` of them.
-struct Group {
-  std::int64_t stride, count;
-};
-
 /// The steps of one call of a kernel. There is one ring in a process: kernels
 /// of several threads would have to agree on their order with other ranks, and
 /// get an error.

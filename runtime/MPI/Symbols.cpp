@@ -75,12 +75,29 @@ static const char *allGather(std::int64_t stride, std::int64_t count,
                              std::int64_t bytes, const void *part, void *all) {
   return keep(Communicator::getCurrent()->allGather(
       {static_cast<const std::byte *>(part), std::size_t(bytes)},
-      {static_cast<std::byte *>(all), std::size_t(bytes * count)}, int(stride),
-      int(count), "its part"));
+      {static_cast<std::byte *>(all), std::size_t(bytes * count)},
+      {stride, count}, "its part"));
 }
 
 void attn_rt_all_gather(std::int64_t stride, std::int64_t count,
                         std::int64_t bytes, const void *part, void *all) {
   check(findObstacle(stride, count));
   check(allGather(stride, count, bytes, part, all));
+}
+
+template <typename T>
+static const char *allReduce(Group group, std::int64_t elements,
+                             const void *part, void *sum) {
+  return keep(Communicator::getCurrent()->allReduce<T>(
+      {static_cast<const T *>(part), std::size_t(elements)},
+      {static_cast<T *>(sum), std::size_t(elements)}, group,
+      "its part of a sum"));
+}
+
+void attn_rt_all_reduce(std::int64_t stride, std::int64_t count,
+                        std::int64_t elements, std::int64_t element_bytes,
+                        const void *part, void *sum) {
+  check(findObstacle(stride, count));
+  auto *reduce = element_bytes == 4 ? &allReduce<float> : &allReduce<double>;
+  check(reduce({stride, count}, elements, part, sum));
 }

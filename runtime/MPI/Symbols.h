@@ -27,6 +27,11 @@ void attn_rt_rank_block(std::int64_t step, std::int64_t rows,
 /// Writes the `bytes` of `part` of each rank of the group into `all`.
 void attn_rt_all_gather(std::int64_t stride, std::int64_t count,
                         std::int64_t bytes, const void *part, void *all);
+/// Writes the sum of `part` of each rank of the group into `sum`: so many
+/// elements of f32, 4 bytes each, or of f64.
+void attn_rt_all_reduce(std::int64_t stride, std::int64_t count,
+                        std::int64_t elements, std::int64_t element_bytes,
+                        const void *part, void *sum);
 }
 
 #endif // ATTN_RUNTIME_MPI_SYMBOLS_H

@@ -5,9 +5,9 @@ shard.grid @ranks(shape = 4)
 func.func @differs(%query: !t, %key: !t, %value: !t, %init: !t) -> !t {
   %rows = shard.sharding @ranks split_axes = [[], [], [0]] : !shard.sharding
   %heads = shard.sharding @ranks split_axes = [[], [0]] : !shard.sharding
+  // expected-error @below {{expected split_axes [[], [0], [0], []], which what it is computed of or with has, got [[], [], [0], []]}}
   %q = shard.shard %query to %rows annotate_for_users : !t
   %k = shard.shard %key to %heads annotate_for_users : !t
-  // expected-error @below {{expected key with split_axes [[], [], [], []], as query and key have them, got [[], [0], [], []]}}
   %o = attn.attention ins(%q, %k, %value : !t, !t, !t) outs(%init : !t)
   return %o : !t
 }
@@ -34,7 +34,7 @@ func.func @computed(%query: !t, %key: !t, %value: !t, %init: !t) -> !t {
   %rows = shard.sharding @ranks split_axes = [[], [], [0]] : !shard.sharding
   %q = shard.shard %query to %rows annotate_for_users : !t
   // expected-error @below {{may not use argument #0, which is split}}
-  %twice = arith.addf %q, %q : !t
+  %flat = tensor.collapse_shape %q [[0, 1, 2], [3]] : !t into tensor<?x16xf32>
   %o = attn.attention ins(%q, %key, %value : !t, !t, !t) outs(%init : !t)
   return %o : !t
 }
@@ -47,9 +47,9 @@ func.func @used(%query: !t, %key: !t, %value: !t, %init: !t) -> !t {
   %rows = shard.sharding @ranks split_axes = [[], [], [0]] : !shard.sharding
   %q = shard.shard %query to %rows annotate_for_users : !t
   %o = attn.attention ins(%q, %key, %value : !t, !t, !t) outs(%init : !t)
-  // expected-error @below {{may not use a result of attention that is split}}
-  %twice = arith.addf %o, %o : !t
-  return %twice : !t
+  // expected-error @below {{may not use a result of attn.attention, which is split}}
+  %flat = tensor.collapse_shape %o [[0, 1, 2], [3]] : !t into tensor<?x16xf32>
+  return %o : !t
 }
 
 // -----
@@ -138,7 +138,7 @@ func.func @zigzag_place() attributes {attn.zigzag} {
 !t = tensor<1x4x?x16xf32>
 shard.grid @ranks(shape = 4)
 func.func @zigzag_heads(%query: !t, %key: !t, %value: !t, %init: !t) -> !t {
-  // expected-error @below {{expected rows (dimension 2) that are split, which attn.zigzag is of}}
+  // expected-error @below {{expected rows (dimension 2, or 1 of tokens) that are split, which attn.zigzag is of}}
   %heads = shard.sharding @ranks split_axes = [[], [0]] {attn.zigzag} : !shard.sharding
   %q = shard.shard %query to %heads annotate_for_users : !t
   %o = attn.attention ins(%q, %key, %value : !t, !t, !t) outs(%init : !t)
@@ -166,8 +166,8 @@ func.func @zigzag_differs(%query: !t, %key: !t, %value: !t, %init: !t) -> !t {
   %zigzag = shard.sharding @ranks split_axes = [[], [], [0]] {attn.zigzag} : !shard.sharding
   %q = shard.shard %query to %zigzag annotate_for_users : !t
   %k = shard.shard %key to %zigzag annotate_for_users : !t
+  // expected-error @below {{expected split_axes [[], [], [0], []] {attn.zigzag}, which what it is computed of or with has, got [[], [], [0], []]}}
   %v = shard.shard %value to %rows annotate_for_users : !t
-  // expected-error @below {{expected value with split_axes [[], [], [0], []] {attn.zigzag}, as query and key have them, got [[], [], [0], []]}}
   %o = attn.attention ins(%q, %k, %v : !t, !t, !t) outs(%init : !t)
   return %o : !t
 }
@@ -182,8 +182,8 @@ func.func @zigzag_result(%query: !t, %key: !t, %value: !t, %init: !t) -> !t {
   %q = shard.shard %query to %zigzag annotate_for_users : !t
   %k = shard.shard %key to %zigzag annotate_for_users : !t
   %v = shard.shard %value to %zigzag annotate_for_users : !t
-  // expected-error @below {{expected result 0 with split_axes [[], [], [0], []] {attn.zigzag}, got [[], [], [0], []]}}
   %o = attn.attention ins(%q, %k, %v : !t, !t, !t) outs(%init : !t)
+  // expected-error @below {{expected split_axes [[], [], [0], []] {attn.zigzag}, which what it is computed of or with has, got [[], [], [0], []]}}
   %r = shard.shard %o to %rows : !t
   return %r : !t
 }
@@ -200,4 +200,92 @@ func.func @zigzag_divides(%query: !t, %key: !t, %value: !t, %init: !t) -> !t {
   %v = shard.shard %value to %rows annotate_for_users : !t
   %o = attn.attention ins(%q, %k, %v : !t, !t, !t) outs(%init : !t)
   return %o : !t
+}
+
+// -----
+
+!x = tensor<1x?x32xf32>
+shard.grid @ranks(shape = 4)
+// expected-error @below {{argument #1: expected the columns of each result in dimension 1 to be a multiple of the 4 ranks of axis 0 of @ranks, got 30}}
+func.func @fused(%x: !x, %weight: tensor<32x62xf32>, %init: !x, %narrow: tensor<1x?x30xf32>) -> !x {
+  %columns = shard.sharding @ranks split_axes = [[], [0]] : !shard.sharding
+  %w = shard.shard %weight to %columns annotate_for_users : tensor<32x62xf32>
+  %y:2 = attn.projection ins(%x, %w : !x, tensor<32x62xf32>)
+      outs(%init, %narrow : !x, tensor<1x?x30xf32>)
+  return %y#0 : !x
+}
+
+// -----
+
+!x = tensor<1x?x32xf32>
+shard.grid @ranks(shape = 4)
+func.func @panels(%x: !x, %weight: tensor<2x32x16xf32>, %init: !x) -> !x {
+  %columns = shard.sharding @ranks split_axes = [[0]] : !shard.sharding
+  %w = shard.shard %weight to %columns annotate_for_users : tensor<2x32x16xf32>
+  // expected-error @below {{expected features of results in panels of 16 columns that 4 ranks can share evenly, got 32}}
+  %y = attn.projection ins(%x, %w : !x, tensor<2x32x16xf32>) outs(%init : !x)
+  return %y : !x
+}
+
+// -----
+
+!x = tensor<1x?x32xf32>
+shard.grid @ranks(shape = 4)
+func.func @reduced(%x: !x, %weight: tensor<32x32xf32>, %init: !x, %sums: tensor<1x?xf32>)
+    -> tensor<1x?xf32> {
+  %columns = shard.sharding @ranks split_axes = [[], [0]] : !shard.sharding
+  %w = shard.shard %weight to %columns annotate_for_users : tensor<32x32xf32>
+  %y = attn.projection ins(%x, %w : !x, tensor<32x32xf32>) outs(%init : !x)
+  // expected-error @below {{expected dimension 2 of operand 0 whole on every rank, since it is reduced, got split_axes [[], [], [0]]}}
+  %r = linalg.reduce {arith.addf} ins(%y : !x) outs(%sums : tensor<1x?xf32>) dimensions = [2]
+  return %r : tensor<1x?xf32>
+}
+
+// -----
+
+!rows = tensor<1x4x?x16xf32>
+!cache = tensor<1x4x64x16xf32>
+shard.grid @ranks(shape = 4)
+func.func @capacity(%new: !rows, %cache: !cache, %stored: tensor<1xi32>) -> !cache {
+  %positions = shard.sharding @ranks split_axes = [[], [], [0]] : !shard.sharding
+  %c = shard.shard %cache to %positions annotate_for_users : !cache
+  // expected-error @below {{expected dimension 2 of operand 1 whole on every rank, got split_axes [[], [], [0], []]}}
+  %r = attn.cache_append ins(%new : !rows) outs(%c : !cache) lengths(%stored : tensor<1xi32>)
+  return %r : !cache
+}
+
+// -----
+
+!rows = tensor<2x4x?x16xf32>
+!pages = tensor<?x4x16x16xf32>
+shard.grid @ranks(shape = 4)
+func.func @pages(%new: !rows, %pages: !pages, %stored: tensor<2xi32>, %table: tensor<2x?xi32>) -> !pages {
+  %batch = shard.sharding @ranks split_axes = [[0]] : !shard.sharding
+  %n = shard.shard %new to %batch annotate_for_users : !rows
+  // expected-error @below {{expected dimension 0 of operand 0 whole on every rank}}
+  %r = attn.cache_append ins(%n : !rows) outs(%pages : !pages) lengths(%stored : tensor<2xi32>)
+      table(%table : tensor<2x?xi32>)
+  return %r : !pages
+}
+
+// -----
+
+!q = tensor<1x4x?x16xf32>
+!cache = tensor<1x4x64x16xf32>
+shard.grid @ranks(shape = 4)
+func.func @read(%query: !q, %cache: !cache, %stored: tensor<1xi32>, %n: index, %init: !q) -> !q {
+  %rows = shard.sharding @ranks split_axes = [[], [], [0]] : !shard.sharding
+  // expected-error @below {{expected dimension 2 of result 0 whole on every rank, got split_axes [[], [], [0], []]}}
+  %keys = attn.cache_read ins(%cache : !cache) lengths(%stored : tensor<1xi32>) size(%n) -> !q
+  %k = shard.shard %keys to %rows annotate_for_users : !q
+  %o = attn.attention ins(%query, %k, %k : !q, !q, !q) outs(%init : !q)
+  return %o : !q
+}
+
+// -----
+
+func.func @sum(%part: tensor<3xi64>, %init: tensor<3xi64>) {
+  // expected-error @below {{expected parts of f32 or f64, and outs of the same shape and type, got 'tensor<3xi64>' of 'tensor<3xi64>'}}
+  %r = attn.all_reduce ins(%part : tensor<3xi64>) outs(%init : tensor<3xi64>) stride 1 size 4 -> tensor<3xi64>
+  return
 }

@@ -21,9 +21,19 @@ func.func @block(%step: index, %key: memref<1x2x?x64xf16>, %value: memref<1x2x?x
 // The bytes of a part.
 // CHECK-LABEL: func @gather(
 // CHECK: %[[BYTES:.*]] = llvm.mlir.constant(8 : i64)
-// CHECK: llvm.mul %[[BYTES]],
-// CHECK: llvm.call @attn_rt_all_gather
+// CHECK: %[[ALL:.*]] = llvm.mul %{{.*}}, %[[BYTES]]
+// CHECK: llvm.call @attn_rt_all_gather(%{{.*}}, %{{.*}}, %[[ALL]],
 func.func @gather(%part: memref<?xi64>, %all: memref<4x?xi64>) {
   attn.all_gather ins(%part : memref<?xi64>) outs(%all : memref<4x?xi64>) stride 1
+  return
+}
+
+// The number of elements, and the bytes of each.
+// CHECK-LABEL: func @reduce(
+// CHECK: %[[BYTES:.*]] = llvm.mlir.constant(8 : i64)
+// CHECK: llvm.call @attn_rt_all_reduce(%{{.*}}, %{{.*}}, %{{.*}}, %[[BYTES]],
+// CHECK-NOT: attn.
+func.func @reduce(%part: memref<2x?xf64>, %sum: memref<2x?xf64>) {
+  attn.all_reduce ins(%part : memref<2x?xf64>) outs(%sum : memref<2x?xf64>) stride 1 size 2
   return
 }

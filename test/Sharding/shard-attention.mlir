@@ -130,7 +130,7 @@ func.func @heads(%query: tensor<?x8x?x64xf32>, %key: tensor<?x4x?x64xf32>,
 // their keys is merged on each. Dropout is in the mask, with the numbers of the
 // whole.
 // CHECK-LABEL: func @decode(
-// CHECK: %[[SIZES:.*]] = attn.all_gather ins(%{{.*}} : tensor<2xi64>)
+// CHECK: %[[SIZES:.*]] = attn.all_gather ins(%{{.*}} : tensor<1xi64>)
 // CHECK: %[[PART:.*]]:2 = attn.attention
 // CHECK-NOT: dropout
 // CHECK: arith.mului_extended

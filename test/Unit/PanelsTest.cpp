@@ -11,9 +11,12 @@
 #include "gtest/gtest.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <string>
+#include <vector>
 
 using namespace smollm2;
 using attn::bf16;
@@ -178,6 +181,34 @@ TEST(Panels, LastIsNotFull) {
   }
 }
 
+/// More outputs and inputs than a matrix has are zeros.
+TEST(Panels, Padded) {
+  gguf::File file = matrix(64);
+  for (ElementType type : {ElementType::bf16, ElementType::i8}) {
+    constexpr std::int64_t outputs = 192, inputs = 6;
+    Expected<PanelMemory> memory = PanelMemory::create(
+        PanelMemory::linesOf(std::array{outputs, inputs}, type));
+    ASSERT_TRUE(memory) << memory.error().message;
+    Expected<PanelMemory> ofMatrix = PanelMemory::create(
+        PanelMemory::linesOf(std::array<std::int64_t, 2>{64, 4}, type));
+    ASSERT_TRUE(ofMatrix) << ofMatrix.error().message;
+    Expected<Panels> padded =
+        Panels::create(*file.findTensor("w"), type, memory->lines(), {},
+                       Panels::Sizes{outputs, inputs});
+    ASSERT_TRUE(padded) << padded.error().message;
+    Expected<Panels> panels =
+        Panels::create(*file.findTensor("w"), type, ofMatrix->lines());
+    ASSERT_TRUE(panels) << panels.error().message;
+    for (std::int64_t output = 0; output < outputs; ++output) {
+      std::vector<float> row(inputs, 1), expected(inputs, 0);
+      padded->copyRow(output, row);
+      if (output < 64)
+        panels->copyRow(output, std::span(expected).first(4));
+      EXPECT_EQ(row, expected) << "output " << output;
+    }
+  }
+}
+
 TEST(Panels, Errors) {
   Expected<PanelMemory> memory = PanelMemory::create(15);
   ASSERT_TRUE(memory) << memory.error().message;
@@ -191,4 +222,10 @@ TEST(Panels, Errors) {
                           memory->lines());
   ASSERT_FALSE(panels);
   EXPECT_EQ(panels.error().message, "expected memory of 16 lines, got 15");
+  panels = Panels::create(*larger.findTensor("w"), ElementType::bf16,
+                          memory->lines(), {}, Panels::Sizes{64, 4});
+  ASSERT_FALSE(panels);
+  EXPECT_EQ(panels.error().message,
+            "expected at least the outputs and inputs of the matrix, and an "
+            "even number of inputs");
 }

@@ -47,6 +47,7 @@ Expected<RankCall> RankCall::create(const Ranks &ranks,
     kernel.copyPart(shard, array->view(), ranks.rank(), part->view());
     call.parts.push_back(std::move(*part));
   }
+  std::vector<Argument> inputs;
   std::size_t nextPart = 0;
   for (std::size_t i = 0; i < loaded->size(); ++i) {
     HostArgument &argument = (*loaded)[i];
@@ -56,41 +57,23 @@ Expected<RankCall> RankCall::create(const Ranks &ranks,
         array && !shard.isWhole() && array->shape().size() == shard.axes.size();
     if (keepsWhole)
       call.whole.push_back(argument.argument());
-    call.inputs.push_back(isPart ? Argument(call.parts[nextPart++].view())
-                                 : argument.argument());
+    inputs.push_back(isPart ? Argument(call.parts[nextPart++].view())
+                            : argument.argument());
     if (!isPart || keepsWhole)
       call.loaded.push_back(std::move(argument));
   }
 
-  Expected<std::vector<std::vector<std::int64_t>>> shapes =
-      kernel.kernel.resultShapes(call.inputs);
-  if (!shapes)
-    return shapes.error();
-  for (auto [shape, result] :
-       llvm::zip_equal(*shapes, kernel.kernel.signature().results)) {
-    if (result.updates >= 0)
-      return Error{
-          "--mpi: expected results that are no arguments, got one that "
-          "updates argument " +
-              std::to_string(result.updates),
-          {}};
-    Expected<NpyArray> array = NpyArray::allocate(result.type, shape);
-    if (!array)
-      return array.error();
-    call.results.push_back(std::move(*array));
-  }
+  Expected<CallMemory> memory =
+      CallMemory::create(kernel.kernel, std::move(inputs));
+  if (!memory)
+    return memory.error();
+  call.memory = std::move(*memory);
   return call;
-}
-
-HostCall::Memory RankCall::prepare() {
-  outputs.clear();
-  for (NpyArray &array : results)
-    outputs.push_back(array.view());
-  return {inputs, outputs};
 }
 
 Expected<std::vector<NpyArray>>
 RankCall::gather(const Ranks &ranks, const RankKernel &kernel) const {
+  std::span<const NpyArray> results = memory.results();
   std::vector<NpyArray> wholes;
   std::vector<std::vector<std::int64_t>> shapes(results.size());
   if (ranks.rank() == 0) {

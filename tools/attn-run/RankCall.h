@@ -33,7 +33,7 @@ public:
   /// Of the whole, on rank 0.
   std::span<const Argument> wholeArguments() const { return whole; }
 
-  HostCall::Memory prepare();
+  CallMemory::Operands prepare() { return memory.prepare(); }
 
   /// The results of all ranks put together, on rank 0; none on others.
   Expected<std::vector<NpyArray>> gather(const Ranks &ranks,
@@ -42,9 +42,9 @@ public:
 private:
   std::vector<Description> described;
   std::vector<HostArgument> loaded;
-  std::vector<Argument> whole, inputs;
-  std::vector<NpyArray> parts, results;
-  std::vector<TensorView> outputs;
+  std::vector<Argument> whole;
+  std::vector<NpyArray> parts;
+  CallMemory memory;
 };
 
 } // namespace attn::run

@@ -64,7 +64,7 @@ static Expected<Kernel> compile(const Options &options, const Engine &engine,
 /// Tunes the kernel for the call.
 static Expected<Tuning> tune(const Options &options, const Engine &engine,
                              llvm::StringRef text, HostCall &call) {
-  HostCall::Memory memory = call.prepare();
+  CallMemory::Operands memory = call.prepare();
   Progress progress("tuning");
   return engine.tune(text, memory.inputs, memory.outputs,
                      {.seconds = *options.tuningSeconds},
@@ -94,10 +94,9 @@ evaluate(const Options &options, llvm::StringRef text, llvm::StringRef entry,
 
 /// Runs `repeat` times. Gives the milliseconds of each; of several ranks, until
 /// the last one is done.
-static Expected<std::vector<double>> runKernel(const Kernel &kernel,
-                                               const HostCall::Memory &memory,
-                                               unsigned repeat,
-                                               const Ranks *ranks = nullptr) {
+static Expected<std::vector<double>>
+runKernel(const Kernel &kernel, const CallMemory::Operands &memory,
+          unsigned repeat, const Ranks *ranks = nullptr) {
   std::vector<double> times;
   Progress progress("running");
   auto meet = [&] { return ranks ? ranks->meet() : Status(); };
@@ -217,8 +216,10 @@ static Expected<bool> finish(const Options &options, llvm::StringRef text,
 static Expected<bool> runPart(const Options &options, const Ranks &ranks,
                               const RankKernel &kernel, llvm::StringRef text) {
   bool isFirst = ranks.rank() == 0;
-  if (options.remarks && isFirst)
+  if (options.remarks && isFirst) {
+    printDiagnostics("attn-run", kernel.remarks);
     printDiagnostics("attn-run", kernel.kernel.remarks());
+  }
   if (Status status = checkCounts(options, kernel.signature); !status)
     return status.error();
   Expected<RankCall> call =

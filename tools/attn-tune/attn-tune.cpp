@@ -46,7 +46,7 @@ static Status tuneFile(const Options &options) {
       *kernel, text, options.inputFile, options.arguments, options.randomSeed);
   if (!call)
     return call.error();
-  run::HostCall::Memory memory = call->prepare();
+  run::CallMemory::Operands memory = call->prepare();
   TuningOptions tuningOptions = options.tuning;
   tuningOptions.progress = printStep;
   Expected<Tuning> tuning = engine->tune(text, memory.inputs, memory.outputs,

@@ -48,10 +48,16 @@ struct Shard {
   /// For each dimension, the axis of the grid of ranks that splits it, or
   /// `whole`. Empty for a scalar.
   std::vector<std::int64_t> axes;
-  /// Of rows, dimension 2, the rank `r` of the `n` along their axis has two
-  /// pieces, one after the other: `r` and `2 n - 1 - r` of `2 n`. If their
-  /// number is odd, the first one has one more.
+  /// Of dimension `inPieces`, the rows, the rank `r` of the `n` along their
+  /// axis has two pieces, one after the other: `r` and `2 n - 1 - r` of `2 n`.
+  /// If their number is odd, the first one has one more.
   bool zigzag = false;
+  /// The sizes of what dimension `inPieces` is made of, one after the other, as
+  /// the columns of a fused weight are: a rank has a piece of each. Empty: it
+  /// is one.
+  std::vector<std::int64_t> segments;
+  /// The dimension of which a rank has several pieces, if there is one.
+  std::size_t inPieces = 2;
 
   bool isWhole() const {
     for (std::int64_t axis : axes)
@@ -73,10 +79,13 @@ struct RankKernel {
   std::vector<Shard> arguments, results;
   /// The function of a rank, as text that `Engine::compile` takes.
   std::string text;
+  /// Where what ranks do is slower than the text suggests; `kernel` has its
+  /// own.
+  std::vector<Diagnostic> remarks;
 
   /// The pieces of `whole` that `rank` has, one after the other, if all have
   /// pieces of equal sizes, or of sizes that differ by 1: views into it, one
-  /// of them unless the shard is in zig-zag order.
+  /// of them unless the shard is in zig-zag order or has segments.
   ATTN_EXPORT std::vector<TensorView>
   pieces(const Shard &shard, const TensorView &whole, int rank) const;
 

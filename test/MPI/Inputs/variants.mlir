@@ -146,3 +146,86 @@ func.func @captured(%query: !q, %key: !k, %value: !k, %of_query: tensor<2x?xi32>
       mask document(%documents, %documents : tensor<2x?xi32>, tensor<2x?xi32>)
   return %r : !q
 }
+
+// A layer with a fused weight and biases, and caches of its heads.
+!tokens = tensor<2x?x24xf32>
+!cache = tensor<2x2x64x16xf32>
+func.func @layer(%x: !tokens, %weight: tensor<24x128xf32>, %bias: tensor<128xf32>,
+    %output: tensor<64x24xbf16>, %output_bias: tensor<24xf32>, %norm: tensor<16xf32>,
+    %cosine: tensor<64x8xf32>, %sine: tensor<64x8xf32>,
+    %keys: !cache {bufferization.writable = true},
+    %values: !cache {bufferization.writable = true}, %stored: tensor<2xi32>,
+    %counts: tensor<2xi32>) -> (!tokens, !cache, !cache) {
+  %c1 = arith.constant 1 : index
+  %n = tensor.dim %x, %c1 : !tokens
+  %o = tensor.empty(%n) : !tokens
+  %y:3 = attn.multi_head_attention heads(4, 2) sizes(16, 16)
+      ins(%x : !tokens) outs(%o, %keys, %values : !tokens, !cache, !cache)
+      qkv(%weight, %bias : tensor<24x128xf32>, tensor<128xf32>)
+      output(%output, %output_bias : tensor<64x24xbf16>, tensor<24xf32>)
+      norms(%norm, %norm : tensor<16xf32>, tensor<16xf32>)
+      rope half_split(%cosine, %sine : tensor<64x8xf32>, tensor<64x8xf32>)
+      lengths(%stored : tensor<2xi32>) counts(%counts : tensor<2xi32>)
+      mask causal
+  return %y#0, %y#1, %y#2 : !tokens, !cache, !cache
+}
+
+// The same of a whole prompt, with a gate, of bf16.
+!prompt = tensor<1x?x32xbf16>
+func.func @prompt(%x: !prompt, %weight: tensor<32x128xbf16>,
+    %gate: tensor<32x4xbf16>, %output: tensor<64x32xbf16>,
+    %output_bias: tensor<32xf32>, %cosine: tensor<512x8xf32>,
+    %sine: tensor<512x8xf32>) -> !prompt {
+  %c1 = arith.constant 1 : index
+  %n = tensor.dim %x, %c1 : !prompt
+  %o = tensor.empty(%n) : !prompt
+  %y = attn.multi_head_attention heads(4, 2) sizes(16, 16)
+      ins(%x : !prompt) outs(%o : !prompt) qkv(%weight : tensor<32x128xbf16>)
+      gate heads(%gate : tensor<32x4xbf16>)
+      output(%output, %output_bias : tensor<64x32xbf16>, tensor<32xf32>)
+      rope interleaved(%cosine, %sine : tensor<512x8xf32>, tensor<512x8xf32>)
+      mask causal
+  return %y : !prompt
+}
+
+// A network of two products, of which the first has the columns of a rank, in
+// panels, and the second one the rows. What is between them is in a function.
+!hidden = tensor<2x?x64xf32>
+shard.grid @all(shape = ?)
+func.func private @gated(%x: !hidden, %y: !hidden) -> !hidden {
+  %c1 = arith.constant 1 : index
+  %n = tensor.dim %x, %c1 : !hidden
+  %o = tensor.empty(%n) : !hidden
+  %z = linalg.generic {
+      indexing_maps = [affine_map<(b, i, j) -> (b, i, j)>,
+                       affine_map<(b, i, j) -> (b, i, j)>,
+                       affine_map<(b, i, j) -> (b, i, j)>],
+      iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%x, %y : !hidden, !hidden) outs(%o : !hidden) {
+  ^bb0(%a: f32, %b: f32, %unused: f32):
+    // What numbers columns counts those of the whole.
+    %j = linalg.index 2 : index
+    %k = arith.index_cast %j : index to i32
+    %l = arith.sitofp %k : i32 to f32
+    %c = arith.mulf %a, %b : f32
+    %d = arith.mulf %c, %l : f32
+    linalg.yield %d : f32
+  } -> !hidden
+  %doubled = arith.addf %z, %z : !hidden
+  return %doubled : !hidden
+}
+func.func @network(%x: !tokens, %up: tensor<8x24x16xf32>,
+    %down: tensor<3x32x8x2xbf16>) -> !tokens {
+  %columns = shard.sharding @all split_axes = [[0]] : !shard.sharding
+  %up_s = shard.shard %up to %columns annotate_for_users : tensor<8x24x16xf32>
+  %c1 = arith.constant 1 : index
+  %n = tensor.dim %x, %c1 : !tokens
+  %h0 = tensor.empty(%n) : !hidden
+  %h:2 = attn.projection ins(%x, %up_s : !tokens, tensor<8x24x16xf32>)
+      outs(%h0, %h0 : !hidden, !hidden)
+  %g = call @gated(%h#0, %h#1) : (!hidden, !hidden) -> !hidden
+  %o = tensor.empty(%n) : !tokens
+  %y = attn.projection ins(%g, %down : !hidden, tensor<3x32x8x2xbf16>)
+      outs(%o : !tokens)
+  return %y : !tokens
+}

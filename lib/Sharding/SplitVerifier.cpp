@@ -1,0 +1,328 @@
+//===- SplitVerifier.cpp - Which splits are covered -----------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Sharding/Splits.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+namespace {
+
+class Verifier {
+public:
+  Verifier(func::FuncOp func, const Splits &splits)
+      : func(func), splits(splits) {}
+
+  LogicalResult verify() {
+    WalkResult walk = func.walk<WalkOrder::PreOrder>([&](Operation *op) {
+      return op == func || !splits.isSplit(op) ? WalkResult::advance()
+                                               : WalkResult(verify(op));
+    });
+    if (walk.wasInterrupted())
+      return failure();
+    for (BlockArgument argument : func.getArguments())
+      if (failed(verifySizes(argument, [&] {
+            return func.emitError("argument #") << argument.getArgNumber();
+          })))
+        return failure();
+    walk = func.walk([&](Operation *op) {
+      for (OpResult result : op->getResults())
+        if (failed(verifySizes(result, [&] {
+              return op->emitOpError("result #") << result.getResultNumber();
+            })))
+          return WalkResult::interrupt();
+      return WalkResult::advance();
+    });
+    return failure(walk.wasInterrupted());
+  }
+
+private:
+  LogicalResult verify(Operation *op) {
+    return TypeSwitch<Operation *, LogicalResult>(op)
+        .Case<AttentionOp, ProjectionOp, RopeOp, HeadNormOp, CacheAppendOp,
+              CacheReadOp, linalg::LinalgOp>(
+            [&](auto op) { return verify(op); })
+        .Case<MergeOp, tensor::CastOp>(
+            [&](auto op) { return expectWholeFrom(op, kElements); })
+        .Case([&](func::ReturnOp) { return success(); })
+        .Case([&](arith::ConstantOp op) {
+          return isa<SplatElementsAttr>(op.getValue()) ? success() : refuse(op);
+        })
+        .Case([&](tensor::DimOp op) {
+          return op.getConstantIndex() ? success() : refuse(op);
+        })
+        .Default([&](Operation *op) {
+          return OpTrait::hasElementwiseMappableTraits(op) ? success()
+                                                           : refuse(op);
+        });
+  }
+
+  /// An op that has no code for what is split.
+  LogicalResult refuse(Operation *op) {
+    for (Value operand : op->getOperands()) {
+      if (!splits.isSplit(operand))
+        continue;
+      InFlightDiagnostic error = op->emitOpError("may not use ");
+      if (auto argument = dyn_cast<BlockArgument>(operand))
+        error << "argument #" << argument.getArgNumber() << ", which is split";
+      else
+        error << "a result of " << operand.getDefiningOp()->getName()
+              << ", which is split";
+      return error << ": attn-shard covers attention, projections, norms of "
+                      "heads, rotary positions, caches, and operations on "
+                      "elements and rows";
+    }
+    return op->emitOpError("may not give what is split: attn-shard covers "
+                           "operations on tensors alone");
+  }
+
+  /// Dimensions from `first` on of what an op works on.
+  LogicalResult expectWholeFrom(Operation *op, int64_t first) {
+    auto expect = [&](Value value, StringRef kind, unsigned number) {
+      TensorSplit split = splits.get(value);
+      for (int64_t dim = first; dim < int64_t(split.axes.size()); ++dim)
+        if (split.axes[size_t(dim)] != kWhole)
+          return expectWhole(op, value, dim, kind, number);
+      return success();
+    };
+    for (OpOperand &operand : op->getOpOperands())
+      if (failed(expect(operand.get(), "operand", operand.getOperandNumber())))
+        return failure();
+    for (OpResult result : op->getResults())
+      if (failed(expect(result, "result", result.getResultNumber())))
+        return failure();
+    return success();
+  }
+  LogicalResult expectWhole(Operation *op, Value value, int64_t dim,
+                            StringRef kind, unsigned number) {
+    return op->emitOpError("expected dimension ")
+           << dim << " of " << kind << " " << number
+           << " whole on every rank, got split_axes "
+           << describe(splits.get(value));
+  }
+  LogicalResult expectWhole(Operation *op, Value value, int64_t dim) {
+    if (splits.getAxis(value, dim) == kWhole)
+      return success();
+    for (OpOperand &operand : op->getOpOperands())
+      if (operand.get() == value)
+        return expectWhole(op, value, dim, "operand",
+                           operand.getOperandNumber());
+    return expectWhole(op, value, dim, "result",
+                       cast<OpResult>(value).getResultNumber());
+  }
+  /// What says something of rows or heads, and is cut where it is used.
+  LogicalResult expectWhole(Operation *op, ValueRange values) {
+    for (OpOperand &operand : op->getOpOperands())
+      if (llvm::is_contained(values, operand.get()) &&
+          splits.isSplit(operand.get()))
+        return op->emitOpError("expected captured tensors, sinks, offsets and "
+                               "lengths whole on every rank, got operand ")
+               << operand.getOperandNumber() << " with split_axes "
+               << describe(splits.get(operand.get()));
+    return success();
+  }
+
+  LogicalResult verify(AttentionOp op);
+  LogicalResult verify(ProjectionOp op);
+  LogicalResult verify(RopeOp op) {
+    SmallVector<Value> whole = {op.getCosine(), op.getSine()};
+    for (Value optional : {op.getOffset(), op.getPositions()})
+      if (optional)
+        whole.push_back(optional);
+    return success(succeeded(expectWhole(op, whole)) &&
+                   succeeded(expectWholeFrom(op, kElements)));
+  }
+  LogicalResult verify(HeadNormOp op) {
+    if (op.getWeight() && failed(expectWhole(op, op.getWeight())))
+      return failure();
+    return expectWholeFrom(op, kElements);
+  }
+  LogicalResult verify(CacheAppendOp op);
+  LogicalResult verify(CacheReadOp op);
+  LogicalResult verify(linalg::LinalgOp op);
+
+  LogicalResult verifySizes(Value value,
+                            function_ref<InFlightDiagnostic()> emit);
+
+  func::FuncOp func;
+  const Splits &splits;
+};
+
+} // namespace
+
+LogicalResult Verifier::verify(AttentionOp op) {
+  AttentionAxes axes = splits.getAxes(op);
+  TensorSplit query = splits.get(op.getQuery()), key = splits.get(op.getKey());
+  if (axes.isZigzag && axes.queries != axes.keys)
+    return op.emitOpError("expected attn.zigzag of rows of query, key and "
+                          "value along one axis, got query with "
+                          "split_axes ")
+           << describe(query) << " and key with " << describe(key);
+  // Those that no other operand shares.
+  for (Value operand : {op.getQuery(), op.getKey(), op.getValue()})
+    if (failed(expectWhole(op, operand, kElements)))
+      return failure();
+  for (auto [axis, other] :
+       {std::pair(axes.batch, axes.heads), std::pair(axes.batch, axes.queries),
+        std::pair(axes.batch, axes.keys), std::pair(axes.heads, axes.queries),
+        std::pair(axes.heads, axes.keys)})
+    if (axis != kWhole && axis == other)
+      return op.emitOpError("expected an axis of the grid to split one of "
+                            "batch, heads and rows, got axis ")
+             << axis << " for two";
+  int64_t ranks = splits.getNumRanks(axes.heads);
+  if (op.getNumKeyValueHeads() % ranks != 0)
+    return op.emitOpError("expected key/value heads that ")
+           << ranks << " ranks can share evenly, got "
+           << op.getNumKeyValueHeads();
+  if (op.isPacked() &&
+      (axes.batch != kWhole || splits.getAxis(op.getKey(), kBatch) != kWhole))
+    return op.emitOpError("expected a packed batch to be whole, or split by "
+                          "heads or rows");
+  if (Value sink = op.getSink();
+      sink && cast<RankedTensorType>(sink.getType()).getRank() != 1)
+    return op.emitOpError("with a sink for each row is not covered by "
+                          "attn-shard");
+  SmallVector<Value> others;
+  for (Value operand : op->getOperands())
+    if (!llvm::is_contained({op.getQuery(), op.getKey(), op.getValue()},
+                            operand))
+      others.push_back(operand);
+  return expectWhole(op, others);
+}
+
+LogicalResult Verifier::verify(ProjectionOp op) {
+  int64_t columns = ProjectionDims::weightColumns(op),
+          rows = ProjectionDims::weightRows(op);
+  for (int64_t dim = 0; dim < op.getWeightType().getRank(); ++dim)
+    if (dim != columns && dim != rows &&
+        failed(expectWhole(op, op.getWeight(), dim)))
+      return failure();
+  auto expectWholeElements = [&](Value tokens) {
+    return ProjectionDims::hasHeads(tokens) ? expectWhole(op, tokens, kElements)
+                                            : success();
+  };
+  if (failed(expectWholeElements(op.getInput())) ||
+      !llvm::all_of(op.getResults(), [&](Value result) {
+        return succeeded(expectWholeElements(result));
+      }))
+    return failure();
+  int64_t ranks = splits.getNumRanks(splits.getAxis(op.getWeight(), columns));
+  if (op.hasPanels() && ranks > 1)
+    for (int64_t features : op.getNumOutputFeatures())
+      if (features % (ranks * op.getPanelWidth()) != 0)
+        return op.emitOpError("expected features of results in panels of ")
+               << op.getPanelWidth() << " columns that " << ranks
+               << " ranks can share evenly, got " << features;
+  if (ranks > 1 && op->getNumResults() > 1 &&
+      !isa<BlockArgument>(op.getWeight()))
+    return op.emitOpError("expected a fused weight that is split to be an "
+                          "argument of the function");
+  return success();
+}
+
+LogicalResult Verifier::verify(CacheAppendOp op) {
+  SmallVector<Value> whole = {op.getLengths()};
+  for (Value optional : {op.getCounts(), op.getSequences(), op.getTable()})
+    if (optional)
+      whole.push_back(optional);
+  if (failed(expectWhole(op, whole)) ||
+      failed(expectWhole(op, op.getRows(), kRows)))
+    return failure();
+  bool sharesBatch = !op.isPaged() && !op.getSequences();
+  if (!sharesBatch && (failed(expectWhole(op, op.getRows(), kBatch)) ||
+                       failed(expectWhole(op, op.getCache(), kBatch))))
+    return failure();
+  return expectWholeFrom(op, kRows);
+}
+
+LogicalResult Verifier::verify(CacheReadOp op) {
+  SmallVector<Value> whole = {op.getLengths()};
+  if (op.getTable())
+    whole.push_back(op.getTable());
+  if (failed(expectWhole(op, whole)))
+    return failure();
+  if (op.isPaged() && (failed(expectWhole(op, op.getCache(), kBatch)) ||
+                       failed(expectWhole(op, op.getResult(), kBatch))))
+    return failure();
+  return expectWholeFrom(op, kRows);
+}
+
+LogicalResult Verifier::verify(linalg::LinalgOp op) {
+  SmallVector<utils::IteratorType> loops = op.getIteratorTypesArray();
+  for (OpOperand &operand : op->getOpOperands())
+    for (auto [dim, expr] :
+         llvm::enumerate(op.getMatchingIndexingMap(&operand).getResults())) {
+      if (splits.getAxis(operand.get(), int64_t(dim)) == kWhole)
+        continue;
+      auto loop = dyn_cast<AffineDimExpr>(expr);
+      if (!loop || loops[loop.getPosition()] != utils::IteratorType::parallel)
+        return op->emitOpError("expected dimension ")
+               << dim << " of operand " << operand.getOperandNumber()
+               << " whole on every rank, since it "
+               << (loop ? "is reduced" : "is no loop's") << ", got split_axes "
+               << describe(splits.get(operand.get()));
+    }
+  return success();
+}
+
+LogicalResult Verifier::verifySizes(Value value,
+                                    function_ref<InFlightDiagnostic()> emit) {
+  TensorSplit split = splits.get(value);
+  for (auto [dim, axis] : llvm::enumerate(split.axes)) {
+    if (axis == kWhole)
+      continue;
+    for (int64_t other : ArrayRef(split.axes).take_front(dim))
+      if (other == axis)
+        return emit() << ": expected an axis of the grid to split one "
+                         "dimension, got split_axes "
+                      << describe(split);
+    int64_t size =
+        cast<RankedTensorType>(value.getType()).getDimSize(int64_t(dim));
+    if (ShapedType::isDynamic(size)) {
+      auto number = splits.findClass(value, int64_t(dim));
+      auto isOfArgument = [&](BlockArgument argument) {
+        auto type = dyn_cast<RankedTensorType>(argument.getType());
+        for (int64_t of = 0; type && of < type.getRank(); ++of)
+          if (type.isDynamicDim(of) && splits.findClass(argument, of) == number)
+            return true;
+        return false;
+      };
+      if (!llvm::any_of(func.getArguments(), isOfArgument))
+        return emit() << ": expected dimension " << dim
+                      << ", which is split, to be that of an argument";
+      continue;
+    }
+    int64_t ranks = splits.getNumRanks(axis);
+    bool inPieces = dim == split.inPieces;
+    int64_t slots = split.isZigzag && inPieces ? 2 : 1;
+    SmallVector<int64_t> parts = {size};
+    if (inPieces && !split.segments.empty())
+      parts = split.segments;
+    for (int64_t part : parts) {
+      if (part % (slots * ranks) == 0)
+        continue;
+      InFlightDiagnostic error = emit();
+      error << ": expected ";
+      if (parts.size() > 1)
+        error << "the columns of each result in ";
+      return error << "dimension " << dim << " to be a multiple of the "
+                   << ranks << " ranks"
+                   << (slots == 2 ? ", with two pieces each," : "")
+                   << " of axis " << axis << " of @" << splits.getGrid().name
+                   << ", got " << part
+                   << "; a dynamic one (?) may have parts of different sizes";
+    }
+  }
+  return success();
+}
+
+LogicalResult attn::verifySplits(func::FuncOp func, const Splits &splits) {
+  return Verifier(func, splits).verify();
+}
