@@ -29,22 +29,22 @@ using namespace mlir::attn;
 
 /// Into how many parts the queries of a head are divided where all heads
 /// together are few iterations. Each part has sums of its own for all keys,
-/// which are added up in the end, and so do those of captures, which are of any
-/// size: where these have gradients, there is one.
+/// which are added up in the end: of few parts, that costs little. Those of
+/// captures are of any size, and a batch of any size may be enough: there is one
+/// part then.
 static int64_t countQueryParts(AttentionBackwardOp op, int64_t lanes,
                                int64_t heads) {
-  if (!op.getOfCaptures().empty())
-    return 1;
   ArrayRef<int64_t> sizes = op.getQueryType().getShape();
-  int64_t batch =
-      ShapedType::isDynamic(sizes[0]) || op.isPacked() ? 1 : sizes[0];
-  int64_t iterations = std::max<int64_t>(batch, 1) * op.getNumKeyValueHeads() *
-                       (op.getGroupSize() / heads);
-  int64_t wanted = CacheModel(getTarget(op)).getIterations() / 2 / iterations;
+  if (!op.getOfCaptures().empty() || ShapedType::isDynamic(sizes[0]))
+    return 1;
+  constexpr int64_t kMostParts = 8;
+  int64_t iterations = std::max<int64_t>(op.isPacked() ? 1 : sizes[0], 1) *
+                       op.getNumKeyValueHeads() * (op.getGroupSize() / heads),
+          wanted = CacheModel(getTarget(op)).getIterations() / iterations;
   int64_t most = ShapedType::isDynamic(sizes[2])
-                     ? wanted
+                     ? kMostParts
                      : int64_t(llvm::divideCeil(sizes[2], lanes));
-  return std::clamp<int64_t>(wanted, 1, std::max<int64_t>(most, 1));
+  return std::clamp<int64_t>(wanted, 1, std::clamp<int64_t>(most, 1, kMostParts));
 }
 
 BackwardTiles::BackwardTiles(AttentionBackwardOp op, OpBuilder &builder)

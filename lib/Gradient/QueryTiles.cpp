@@ -157,11 +157,17 @@ Value QueryTiles<Op>::emitRowsOfBlock(Value rows, const DerivativeUnit &unit,
 }
 
 /// Fetches as many rows as a block may have while the next product is computed,
-/// which does not read them. All that a block reads is more than the
-/// first-level cache holds, and of a few heads more than the second does.
+/// which does not read them, where what a block reads of keys, values and their
+/// tangents is more than the first-level cache holds.
 template <typename Op>
 void QueryTiles<Op>::emitFetch(Value rows, const DerivativeUnit &unit,
                                Value firstKey) {
+  int64_t bits = op.getKeyType().getElementTypeBitWidth();
+  if (isNarrow) // What they are converted to, too.
+    bits += int64_t(type.getIntOrFloatBitWidth());
+  int64_t bytes = 2 * keys * (keySize + valueSize) * bits / 8;
+  if (bytes <= getTarget(op).getL1Bytes())
+    return;
   Value first = b.add(b.index(unit.keyBegin), firstKey);
   PrefetchOp::create(b, rows,
                      ValueRange{b.index(unit.keyBatch), unit.keyHead, first},

@@ -112,12 +112,14 @@ static linalg::GenericOp getOnlyUser(ProjectionOp op) {
   return dyn_cast_if_present<linalg::GenericOp>(only);
 }
 
-/// The number of rows of an input, if it is known.
+/// The number of rows of an input, if it is known: tokens of all batch entries,
+/// whose features may be those of several heads.
 static std::optional<int64_t> getNumRows(ProjectionOp op) {
   ArrayRef<int64_t> shape = op.getInputType().getShape();
-  return ShapedType::isDynamicShape(shape)
-             ? std::nullopt
-             : std::optional(ShapedType::getNumElements(shape.drop_back()));
+  int64_t batch = shape.front(), length = shape.drop_back().back();
+  if (ShapedType::isDynamic(batch) || ShapedType::isDynamic(length))
+    return std::nullopt;
+  return batch * length;
 }
 
 /// Where the rows of tiles of `rows` rows are packed.

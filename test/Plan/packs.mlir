@@ -138,3 +138,13 @@ func.func @joined(%x: tensor<1x?x1024xbf16>, %w: !w, %v: !w, %y: tensor<1x?x2048
   } -> tensor<1x?x2048xbf16>
   return %p, %n : tensor<1x?x2048xbf16>, index
 }
+
+// Features of heads are no rows: these are 500, which fit as a whole.
+// LARGE-LABEL: func.func @heads
+// LARGE: rows = 256, {{.*}}, packs = shared>
+func.func @heads(%x: tensor<1x16x500x64xbf16>, %w: !w,
+                 %y: tensor<1x500x2048xbf16>) -> tensor<1x500x2048xbf16> {
+  %r = attn.projection ins(%x, %w : tensor<1x16x500x64xbf16>, !w)
+      outs(%y : tensor<1x500x2048xbf16>)
+  return %r : tensor<1x500x2048xbf16>
+}
