@@ -575,6 +575,37 @@ def regrouped():
     )
 
 
+def rest():
+    """What is left beside a size that a call gives."""
+    make = helper.make_node
+    nodes = [
+        make("Shape", ["like"], ["columns"]),
+        make("Concat", ["left", "columns"], ["sizes"], axis=0),
+        make("Reshape", ["x", "sizes"], ["t"], name="leave"),
+        make("Transpose", ["t"], ["u"]),
+        make("MatMul", ["u", "t"], ["y"]),
+    ]
+    return model(
+        nodes,
+        values(x=(F32, ["m", "n"]), like=(F32, ["columns"])),
+        values(y=(F32, ["columns", "columns"])),
+        [("left", np.array([-1]))],
+    )
+
+
+def no_rest():
+    """Any size is left beside one of 0."""
+    node = helper.make_node(
+        "Reshape", ["x", "sizes"], ["y"], name="leave", allowzero=1
+    )
+    return model(
+        [node],
+        values(x=(F32, ["m", "n"])),
+        values(y=(F32, ["m", 0])),
+        [("sizes", np.array([-1, 0]))],
+    )
+
+
 def linear():
     node = helper.make_node("LinearAttention", ["q", "k", "v"], ["y"], name="recur")
     inputs = values(**{name: (F32, [1, 2, 3, 4]) for name in "qkv"})
@@ -637,6 +668,8 @@ def main():
         "captures": captures(),
         "reshapes": reshapes(),
         "regrouped": regrouped(),
+        "rest": rest(),
+        "no-rest": no_rest(),
         "linear": linear(),
         "quantized": quantized(),
         "tokens": heads(
