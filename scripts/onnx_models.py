@@ -195,6 +195,17 @@ def group_query():
     )
 
 
+def flex_node(inputs, output, **attributes):
+    return helper.make_node(
+        "FlexAttention",
+        inputs,
+        [output],
+        name="flex",
+        domain="ai.onnx.preview",
+        **attributes,
+    )
+
+
 def flex():
     """A graph of scores: a slope for each head, and nothing of the future."""
     make = helper.make_node
@@ -229,14 +240,7 @@ def flex():
         values(out=scores),
         [numpy_helper.from_array(array, name) for name, array in constants.items()],
     )
-    node = make(
-        "FlexAttention",
-        ["Q", "K", "V"],
-        ["Y"],
-        name="flex",
-        domain="ai.onnx.preview",
-        score_mod=graph,
-    )
+    node = flex_node(["Q", "K", "V"], "Y", score_mod=graph)
     rows = (F32, ["batch", 4, "tokens", 16])
     result = model([node], values(Q=rows, K=rows, V=rows), values(Y=rows), opset=26)
     result.opset_import.add(domain="ai.onnx.preview", version=1)
@@ -322,18 +326,17 @@ def function(name, inputs, outputs, nodes, **others):
     return helper.make_function("local", name, inputs, outputs, nodes, opsets, **others)
 
 
+def refer(node, name, to, kind):
+    """The node, with an attribute that has the value of one of the function."""
+    node.attribute.append(helper.AttributeProto(name=name, ref_attr_name=to, type=kind))
+    return node
+
+
 def functions():
     """A layer whose attention and norm are functions, with attributes that refer to
     those of the call, a default, a name that is used in both, and an output that is
     an input."""
     make = helper.make_node
-
-    def refer(node, name, to, kind):
-        node.attribute.append(
-            helper.AttributeProto(name=name, ref_attr_name=to, type=kind)
-        )
-        return node
-
     integer, real = helper.AttributeProto.INT, helper.AttributeProto.FLOAT
     norm = function(
         "Norm",
@@ -419,6 +422,116 @@ def doubling():
     return result
 
 
+def chain(length, name=""):
+    """Functions that each call the next one, once, in nodes of one name."""
+    result = recursion()
+    del result.functions[:]
+    for level in range(length):
+        last = level == length - 1
+        node = helper.make_node(
+            "Neg" if last else f"F{level + 1}",
+            ["x"],
+            ["y"],
+            name=name,
+            domain="" if last else "local",
+        )
+        own = "Again" if level == 0 else f"F{level}"
+        result.functions.append(function(own, ["x"], ["y"], [node]))
+    return result
+
+
+def undefined(nested):
+    """A function that reads a value of its caller's, or whose graph does."""
+    reading = helper.make_node("Add", ["x", "hidden"], ["y"], name="add")
+    if nested:
+        scores = helper.make_tensor_value_info("x", F32, [1, 1, 2, 2])
+        result = helper.make_tensor_value_info("y", F32, [1, 1, 2, 2])
+        graph = helper.make_graph([reading], "scores", [scores], [result])
+        reading = flex_node(["x", "x", "x"], "y", score_mod=graph)
+    body = function("Inner", ["x"], ["y"], [reading])
+    rows = (F32, [1, 1, 2, 2])
+    result = model(
+        [
+            helper.make_node("Neg", ["x"], ["hidden"]),
+            helper.make_node("Inner", ["x"], ["y"], name="call", domain="local"),
+        ],
+        values(x=rows),
+        values(y=rows),
+        opset=26,
+    )
+    result.opset_import.add(domain="local", version=1)
+    body.opset_import.add(domain="ai.onnx.preview", version=1)
+    result.functions.append(body)
+    return result
+
+
+def captures():
+    """Two functions with graphs of scores, called with a tensor whose name is that of
+    a value in both graphs. One function has the graph in itself, the other one as an
+    attribute of the call; and one has a constant as an attribute."""
+    make = helper.make_node
+    attribute = helper.AttributeProto
+    scores = (F32, [1, 2, "tokens", "tokens"])
+
+    def graph(bias):
+        return helper.make_graph(
+            [
+                make("Neg", ["s"], ["t"]),
+                make("Mul", ["t", "half"], ["u"]),
+                make("Add", ["u", bias], ["out"]),
+            ],
+            "scores",
+            values(s=scores),
+            values(out=scores),
+            [numpy_helper.from_array(np.array(0.5, np.float32), "half")],
+        )
+
+    own = function(
+        "Own",
+        ["Q", "bias"],
+        ["Y"],
+        [flex_node(["Q", "Q", "Q"], "Y", score_mod=graph("bias"))],
+    )
+    given = function(
+        "Given",
+        ["Q"],
+        ["Y"],
+        [
+            refer(make("Constant", [], ["c"]), "value", "scale", attribute.TENSOR),
+            make("Mul", ["Q", "c"], ["t"]),
+            refer(
+                flex_node(["t", "Q", "Q"], "Y"), "score_mod", "scores", attribute.GRAPH
+            ),
+        ],
+        attributes=["scale", "scores"],
+    )
+    rows = (F32, [1, 2, "tokens", 8])
+    scale = numpy_helper.from_array(np.array(2, np.float32))
+    result = model(
+        [
+            make("Own", ["Q", "t"], ["half"], name="first", domain="local"),
+            make(
+                "Given",
+                ["half"],
+                ["Y"],
+                name="second",
+                domain="local",
+                scale=scale,
+                scores=graph("slopes"),
+            ),
+        ],
+        values(Q=rows, t=(F32, [2, 1, 1]), slopes=(F32, [2, 1, 1])),
+        values(Y=rows),
+        opset=26,
+    )
+    result.opset_import.add(domain="local", version=1)
+    result.opset_import.add(domain="ai.onnx.preview", version=1)
+    for body in (own, given):
+        body.opset_import.add(domain="ai.onnx.preview", version=1)
+        result.functions.append(body)
+    return result
+
+
 def reshapes():
     """Batch and tokens as one dimension, and apart again; and what is left of both."""
     make = helper.make_node
@@ -459,6 +572,37 @@ def regrouped():
         nodes,
         values(x=(F32, ["rows", "columns"]), like=(F32, ["others", "more"])),
         values(y=(F32, ["others", "more"])),
+    )
+
+
+def rest():
+    """What is left beside a size that a call gives."""
+    make = helper.make_node
+    nodes = [
+        make("Shape", ["like"], ["columns"]),
+        make("Concat", ["left", "columns"], ["sizes"], axis=0),
+        make("Reshape", ["x", "sizes"], ["t"], name="leave"),
+        make("Transpose", ["t"], ["u"]),
+        make("MatMul", ["u", "t"], ["y"]),
+    ]
+    return model(
+        nodes,
+        values(x=(F32, ["m", "n"]), like=(F32, ["columns"])),
+        values(y=(F32, ["columns", "columns"])),
+        [("left", np.array([-1]))],
+    )
+
+
+def no_rest():
+    """Any size is left beside one of 0."""
+    node = helper.make_node(
+        "Reshape", ["x", "sizes"], ["y"], name="leave", allowzero=1
+    )
+    return model(
+        [node],
+        values(x=(F32, ["m", "n"])),
+        values(y=(F32, ["m", 0])),
+        [("sizes", np.array([-1, 0]))],
     )
 
 
@@ -517,8 +661,15 @@ def main():
         "recursion": recursion(),
         "function-attribute": recursion(speed=1),
         "doubling": doubling(),
+        "chain": chain(99),
+        "long-names": chain(3, name=2000 * "n"),
+        "undefined": undefined(nested=False),
+        "undefined-nested": undefined(nested=True),
+        "captures": captures(),
         "reshapes": reshapes(),
         "regrouped": regrouped(),
+        "rest": rest(),
+        "no-rest": no_rest(),
         "linear": linear(),
         "quantized": quantized(),
         "tokens": heads(

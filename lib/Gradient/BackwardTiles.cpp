@@ -30,8 +30,8 @@ using namespace mlir::attn;
 /// Into how many parts the queries of a head are divided where all heads
 /// together are few iterations. Each part has sums of its own for all keys,
 /// which are added up in the end: of few parts, that costs little. Those of
-/// captures are of any size, and a batch of any size may be enough: there is one
-/// part then.
+/// captures are of any size, and a batch of any size may be enough: there is
+/// one part then.
 static int64_t countQueryParts(AttentionBackwardOp op, int64_t lanes,
                                int64_t heads) {
   ArrayRef<int64_t> sizes = op.getQueryType().getShape();
@@ -44,7 +44,8 @@ static int64_t countQueryParts(AttentionBackwardOp op, int64_t lanes,
   int64_t most = ShapedType::isDynamic(sizes[2])
                      ? kMostParts
                      : int64_t(llvm::divideCeil(sizes[2], lanes));
-  return std::clamp<int64_t>(wanted, 1, std::clamp<int64_t>(most, 1, kMostParts));
+  return std::clamp<int64_t>(wanted, 1,
+                             std::clamp<int64_t>(most, 1, kMostParts));
 }
 
 BackwardTiles::BackwardTiles(AttentionBackwardOp op, OpBuilder &builder)

@@ -14,8 +14,9 @@ namespace attn::onnx {
 
 /// Replaces nodes that call functions of the model by the nodes of these, which
 /// get the name of the call before their own. An error if a function calls
-/// itself, if a call does not fit to it, and if there are more than 100000
-/// nodes and calls.
+/// itself or reads what it neither has as an input nor computes, if a call does
+/// not fit to it, if there are more than 100000 nodes and calls, if calls are
+/// nested more than 64 deep, and if names get longer than 4096 bytes.
 Status inlineFunctions(Model &model);
 
 } // namespace attn::onnx

@@ -280,47 +280,65 @@ private:
     result.reference = proto.ref_attr_name();
     if (!result.reference.empty() && !isInFunction)
       return Error{what + " refers to one of a function, outside of any", {}};
-    switch (proto.type()) {
-    case ::onnx::AttributeProto::FLOAT:
-      result.kind = Kind::number;
+    result.kind = readKind(proto.type());
+    if (!result.reference.empty()) // The value is the call's.
+      return result;
+    switch (result.kind) {
+    case Kind::number:
       result.number = proto.f();
       break;
-    case ::onnx::AttributeProto::INT:
-      result.kind = Kind::integer;
+    case Kind::integer:
       result.integer = proto.i();
       break;
-    case ::onnx::AttributeProto::STRING:
-      result.kind = Kind::text;
+    case Kind::text:
       result.text = proto.s();
       break;
-    case ::onnx::AttributeProto::FLOATS:
-      result.kind = Kind::numbers;
+    case Kind::numbers:
       result.numbers.assign(proto.floats().begin(), proto.floats().end());
       break;
-    case ::onnx::AttributeProto::INTS:
-      result.kind = Kind::integers;
+    case Kind::integers:
       result.integers.assign(proto.ints().begin(), proto.ints().end());
       break;
-    case ::onnx::AttributeProto::TENSOR: {
+    case Kind::tensor: {
       Expected<Tensor> tensor = readTensor(proto.t(), what);
       if (!tensor)
         return std::move(tensor).error();
-      result.kind = Kind::tensor;
       result.tensor = std::make_shared<const Tensor>(std::move(*tensor));
       break;
     }
-    case ::onnx::AttributeProto::GRAPH: {
+    case Kind::graph: {
       Expected<Graph> graph = readGraph(proto.g());
       if (!graph)
         return Error{what + ": " + graph.error().message, {}};
-      result.kind = Kind::graph;
       result.graph = std::make_shared<const Graph>(std::move(*graph));
       break;
     }
-    default: // Of a kind that no imported node has.
+    case Kind::other:
       break;
     }
     return result;
+  }
+
+  static Attribute::Kind readKind(::onnx::AttributeProto::AttributeType type) {
+    using Kind = Attribute::Kind;
+    switch (type) {
+    case ::onnx::AttributeProto::FLOAT:
+      return Kind::number;
+    case ::onnx::AttributeProto::INT:
+      return Kind::integer;
+    case ::onnx::AttributeProto::STRING:
+      return Kind::text;
+    case ::onnx::AttributeProto::FLOATS:
+      return Kind::numbers;
+    case ::onnx::AttributeProto::INTS:
+      return Kind::integers;
+    case ::onnx::AttributeProto::TENSOR:
+      return Kind::tensor;
+    case ::onnx::AttributeProto::GRAPH:
+      return Kind::graph;
+    default: // Of a kind that no imported node has.
+      return Kind::other;
+    }
   }
 
   Expected<Tensor> readTensor(const ::onnx::TensorProto &proto,

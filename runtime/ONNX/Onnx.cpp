@@ -41,7 +41,8 @@ static Error takeFirstError(CompileTrace &trace) {
 
 static Expected<std::string> importModel(std::string_view bytes,
                                          const OnnxOptions &options,
-                                         CompileTrace &trace) {
+                                         CompileTrace &trace,
+                                         std::vector<Diagnostic> &remarks) {
   Expected<onnx::Model> model = onnx::parseModel(bytes, options.directory);
   if (!model) {
     mlir::emitError(
@@ -60,6 +61,7 @@ static Expected<std::string> importModel(std::string_view bytes,
   // Values are called what they are in the model.
   module->print(os, mlir::OpPrintingFlags().printNameLocAsPrefix());
   os << "\n";
+  remarks = trace.takeRemarks();
   return text;
 }
 
@@ -73,11 +75,16 @@ Expected<std::string> attn::importOnnx(std::string_view model,
                   mlir::scf::SCFDialect, mlir::tensor::TensorDialect>();
     return result;
   }();
-  return callOnThread<std::string>([&] {
+  std::vector<Diagnostic> remarks;
+  Expected<std::string> text = callOnThread<std::string>([&] {
     return compileGuarded<std::string>(
         "cannot import", options.fileName, registry, [&](CompileTrace &trace) {
           trace.enter("while importing");
-          return importModel(model, options, trace);
+          return importModel(model, options, trace, remarks);
         });
   });
+  if (options.onRemark)
+    for (const Diagnostic &remark : remarks)
+      options.onRemark(remark);
+  return text;
 }

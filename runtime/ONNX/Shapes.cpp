@@ -151,7 +151,8 @@ static LogicalResult setReshaped(NodeImport &at, const Sizes &sizes) {
   return success();
 }
 
-/// The number of elements, divided by all `sizes` but number `unknown`.
+/// The number of elements, divided by all `sizes` but number `unknown`. Sizes
+/// of 0 divide nothing: whoever uses the result checks it.
 static OpFoldResult divideElements(Builder &b, Value tensor,
                                    ArrayRef<OpFoldResult> sizes,
                                    std::size_t unknown) {
@@ -161,8 +162,9 @@ static OpFoldResult divideElements(Builder &b, Value tensor,
   for (auto [dim, size] : llvm::enumerate(sizes))
     if (dim != unknown)
       known = multiply(b, known, size);
-  return mlir::arith::DivUIOp::create(b, toIndex(b, elements),
-                                      toIndex(b, known))
+  Value divisor = mlir::arith::MaxUIOp::create(
+      b, toIndex(b, known), mlir::arith::ConstantIndexOp::create(b, 1));
+  return mlir::arith::DivUIOp::create(b, toIndex(b, elements), divisor)
       .getResult();
 }
 
@@ -203,8 +205,10 @@ static LogicalResult importReshape(NodeImport &at) {
   if (unknown >= 0) {
     // What is left: of the sizes that do not stay as they are.
     OpFoldResult &size = (*sizes)[std::size_t(unknown)];
+    if (known == 0)
+      return at.error("shape") << "-1: any size gives 0 elements beside a 0";
     if (type.hasStaticShape() && isKnown) {
-      if (known == 0 || type.getNumElements() % known != 0)
+      if (type.getNumElements() % known != 0)
         return at.error("shape") << "-1: " << type.getNumElements()
                                  << " elements are no multiple of " << known;
       size = b.getIndexAttr(type.getNumElements() / known);

@@ -391,6 +391,9 @@ Value attn::onnx::copyInShape(Builder &b, Value tensor,
   if (all.size() != 1)
     tensor = collapse(b, tensor, {all});
 
+  mlir::emitRemark(b.getLoc())
+      << what << " is copied by one thread: several dynamic sizes come of one";
+
   // What is behind the last dynamic size, and that, are one row.
   std::size_t rank = sizes.size(), outer = rank;
   while (mlir::getConstantIntValue(sizes[outer - 1]))

@@ -83,8 +83,8 @@ Value collapse(Builder &b, Value tensor, Groups groups);
 Value reshape(Builder &b, Value tensor, ArrayRef<OpFoldResult> sizes,
               ArrayRef<OpFoldResult> from = {});
 /// The same where a group would become several dynamic sizes: copied, row by
-/// row, and an error of the call, which begins with `what`, if the number of
-/// elements is another.
+/// row, with a remark, and an error of the call if the number of elements is
+/// another. Both begin with `what`.
 Value copyInShape(Builder &b, Value tensor, ArrayRef<OpFoldResult> sizes,
                   const std::string &what);
 /// Dimension `i` of the result is dimension `permutation[i]` of the tensor.

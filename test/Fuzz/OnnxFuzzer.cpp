@@ -14,9 +14,11 @@
 #include "dialect/AttnDialect.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Parser/Parser.h"
 
@@ -34,8 +36,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data,
   }
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   context.loadDialect<mlir::attn::AttnDialect, mlir::arith::ArithDialect,
-                      mlir::func::FuncDialect, mlir::linalg::LinalgDialect,
-                      mlir::math::MathDialect, mlir::tensor::TensorDialect>();
+                      mlir::cf::ControlFlowDialect, mlir::func::FuncDialect,
+                      mlir::linalg::LinalgDialect, mlir::math::MathDialect,
+                      mlir::scf::SCFDialect, mlir::tensor::TensorDialect>();
   if (!mlir::parseSourceString<mlir::ModuleOp>(*text, &context))
     std::abort();
   return 0;

@@ -19,6 +19,7 @@ using namespace attn::import_onnx;
 static Status readOptions(const InputArgList &parsed, Options &options) {
   options.outputFile = parsed.getLastArgValue(OPT_output, options.outputFile);
   options.node = parsed.getLastArgValue(OPT_node);
+  options.remarks = parsed.hasArg(OPT_remarks);
   return {};
 }
 

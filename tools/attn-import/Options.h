@@ -19,6 +19,7 @@ struct Options {
   std::string inputFile;
   std::string outputFile = "-";
   std::string node;
+  bool remarks = false;
   /// Help was asked for: nothing else counts.
   bool help = false;
 };

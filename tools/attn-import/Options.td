@@ -21,5 +21,7 @@ def output : Separate<["-"], "o">, MetaVarName<"<file>">,
   HelpText<"MLIR file to write (default: standard output)">;
 defm node : Value<"node", "<name>",
   "Import this node alone; its inputs become arguments">;
+def remarks : Flag<["--"], "remarks">, HelpText<
+  "Say what of the model is slower than one expects, and why">;
 def help : Flag<["--"], "help">, HelpText<"Show this">;
 def : Flag<["-"], "h">, Alias<help>;

@@ -37,10 +37,14 @@ static Status importFile(const Options &options) {
   if (!model)
     return Error{
         options.inputFile + ": cannot open: " + model.getError().message(), {}};
-  Expected<std::string> text = importOnnx(
-      (*model)->getBuffer(), {.node = options.node,
-                              .directory = findDirectory(options.inputFile),
-                              .fileName = options.inputFile});
+  OnnxOptions onnx = {.node = options.node,
+                      .directory = findDirectory(options.inputFile),
+                      .fileName = options.inputFile};
+  if (options.remarks)
+    onnx.onRemark = [](const Diagnostic &remark) {
+      printDiagnostics("attn-import", remark);
+    };
+  Expected<std::string> text = importOnnx((*model)->getBuffer(), onnx);
   if (!text)
     return std::move(text).error();
   std::error_code error;

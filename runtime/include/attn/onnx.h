@@ -15,6 +15,7 @@
 #include "attn/error.h"
 #include "attn/export.h"
 
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -29,6 +30,9 @@ struct OnnxOptions {
   std::string directory;
   /// For messages.
   std::string fileName = "<model>";
+  /// Called with each remark once the model is imported: where what a node
+  /// becomes is slower than one expects.
+  std::function<void(const Diagnostic &)> onRemark = nullptr;
 };
 
 /// The text, for `Engine::compile`, of a function that computes what an ONNX
