@@ -8,6 +8,7 @@
 #include "lib/Sharding/Splits.h"
 
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/InterleavedRange.h"
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -130,6 +131,7 @@ private:
 
   LogicalResult verify(AttentionOp op);
   LogicalResult verify(ProjectionOp op);
+  LogicalResult expectFused(ProjectionOp op, Value ofColumns);
   LogicalResult verify(RopeOp op) {
     SmallVector<Value> whole = {op.getCosine(), op.getSine()};
     for (Value optional : {op.getOffset(), op.getPositions()})
@@ -220,10 +222,36 @@ LogicalResult Verifier::verify(ProjectionOp op) {
         return op.emitOpError("expected features of results in panels of ")
                << op.getPanelWidth() << " columns that " << ranks
                << " ranks can share evenly, got " << features;
-  if (ranks > 1 && op->getNumResults() > 1 &&
-      !isa<BlockArgument>(op.getWeight()))
-    return op.emitOpError("expected a fused weight that is split to be an "
-                          "argument of the function");
+  if (ranks > 1 && op->getNumResults() > 1)
+    for (Value ofColumns : {op.getWeight(), op.getScales(), op.getBias()})
+      if (ofColumns && failed(expectFused(op, ofColumns)))
+        return failure();
+  return success();
+}
+
+/// What has the columns of several results is cut in each of them. Only those
+/// who call know that, and only projections to these results: any other use
+/// would take a rank's part to be of columns that follow each other.
+LogicalResult Verifier::expectFused(ProjectionOp op, Value ofColumns) {
+  SmallVector<int64_t> sizes = op.getNumOutputFeatures();
+  auto argument = dyn_cast<BlockArgument>(ofColumns);
+  if (!argument)
+    return op.emitOpError("expected a weight, scales and a bias of several "
+                          "results, which are split, to be arguments of the "
+                          "function, got a result of ")
+           << ofColumns.getDefiningOp()->getName();
+  for (OpOperand &use : argument.getUses()) {
+    auto other = dyn_cast<ProjectionOp>(use.getOwner());
+    if (other && use.get() != other.getInput() &&
+        other.getNumOutputFeatures() == sizes)
+      continue;
+    InFlightDiagnostic error = op.emitOpError("expected argument #");
+    error << argument.getArgNumber() << ", whose columns are split in parts of "
+          << llvm::interleaved(sizes)
+          << ", to be used by projections to results of these sizes alone";
+    error.attachNote(use.getOwner()->getLoc()) << "it is used here, too";
+    return error;
+  }
   return success();
 }
 

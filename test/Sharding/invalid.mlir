@@ -289,3 +289,85 @@ func.func @sum(%part: tensor<3xi64>, %init: tensor<3xi64>) {
   %r = attn.all_reduce ins(%part : tensor<3xi64>) outs(%init : tensor<3xi64>) stride 1 size 4 -> tensor<3xi64>
   return
 }
+
+// -----
+
+!x = tensor<1x?x32xf32>
+shard.grid @ranks(shape = 4)
+func.func @fused_bias(%x: !x, %weight: tensor<32x64xf32>, %init: !x, %b0: tensor<64xf32>, %b1: tensor<64xf32>) -> !x {
+  %columns = shard.sharding @ranks split_axes = [[], [0]] : !shard.sharding
+  %w = shard.shard %weight to %columns annotate_for_users : tensor<32x64xf32>
+  %b = arith.addf %b0, %b1 : tensor<64xf32>
+  // expected-error @below {{expected a weight, scales and a bias of several results, which are split, to be arguments of the function, got a result of arith.addf}}
+  %y:2 = attn.projection ins(%x, %w : !x, tensor<32x64xf32>) outs(%init, %init : !x, !x) bias(%b : tensor<64xf32>)
+  return %y#0 : !x
+}
+
+// -----
+
+!x = tensor<1x?x32xf32>
+shard.grid @ranks(shape = 4)
+func.func @fused_weight(%x: !x, %weight: tensor<32x64xf32>, %init: !x) -> !x {
+  %columns = shard.sharding @ranks split_axes = [[], [0]] : !shard.sharding
+  %v = arith.negf %weight : tensor<32x64xf32>
+  %w = shard.shard %v to %columns annotate_for_users : tensor<32x64xf32>
+  // expected-error @below {{to be arguments of the function, got a result of arith.negf}}
+  %y:2 = attn.projection ins(%x, %w : !x, tensor<32x64xf32>) outs(%init, %init : !x, !x)
+  return %y#0 : !x
+}
+
+// -----
+
+!x = tensor<1x?x32xf32>
+shard.grid @ranks(shape = 4)
+func.func @fused_and_one(%x: !x, %weight: tensor<32x64xf32>, %init: !x, %wide: tensor<1x?x64xf32>) -> !x {
+  %columns = shard.sharding @ranks split_axes = [[], [0]] : !shard.sharding
+  %w = shard.shard %weight to %columns annotate_for_users : tensor<32x64xf32>
+  // expected-error @below {{expected argument #1, whose columns are split in parts of 32, 32, to be used by projections to results of these sizes alone}}
+  %y:2 = attn.projection ins(%x, %w : !x, tensor<32x64xf32>) outs(%init, %init : !x, !x)
+  // expected-note @below {{it is used here, too}}
+  %z = attn.projection ins(%x, %w : !x, tensor<32x64xf32>) outs(%wide : tensor<1x?x64xf32>)
+  return %y#0 : !x
+}
+
+// -----
+
+!x = tensor<1x?x32xf32>
+shard.grid @ranks(shape = 4)
+func.func @fused_twice(%x: !x, %weight: tensor<32x64xf32>, %init: !x, %a: tensor<1x?x16xf32>, %b: tensor<1x?x48xf32>) -> !x {
+  %columns = shard.sharding @ranks split_axes = [[], [0]] : !shard.sharding
+  %w = shard.shard %weight to %columns annotate_for_users : tensor<32x64xf32>
+  // expected-error @below {{expected argument #1, whose columns are split in parts of 32, 32, to be used by projections to results of these sizes alone}}
+  %y:2 = attn.projection ins(%x, %w : !x, tensor<32x64xf32>) outs(%init, %init : !x, !x)
+  // expected-note @below {{it is used here, too}}
+  %z:2 = attn.projection ins(%x, %w : !x, tensor<32x64xf32>) outs(%a, %b : tensor<1x?x16xf32>, tensor<1x?x48xf32>)
+  return %y#0 : !x
+}
+
+// -----
+
+!x = tensor<1x?x32xf32>
+shard.grid @ranks(shape = 4)
+func.func @fused_and_elements(%x: !x, %weight: tensor<32x64xf32>, %init: !x, %bias: tensor<64xf32>) -> !x {
+  %columns = shard.sharding @ranks split_axes = [[], [0]] : !shard.sharding
+  %w = shard.shard %weight to %columns annotate_for_users : tensor<32x64xf32>
+  // expected-error @below {{expected argument #3, whose columns are split in parts of 32, 32, to be used by projections to results of these sizes alone}}
+  %y:2 = attn.projection ins(%x, %w : !x, tensor<32x64xf32>) outs(%init, %init : !x, !x) bias(%bias : tensor<64xf32>)
+  // expected-note @below {{it is used here, too}}
+  %b = arith.negf %bias : tensor<64xf32>
+  return %y#0 : !x
+}
+
+// -----
+
+!x = tensor<1x?x32xf32>
+shard.grid @ranks(shape = 4)
+func.func @fused_scales(%x: !x, %weight: tensor<32x64xi8>, %init: !x, %scales: tensor<64xf32>) -> !x {
+  %columns = shard.sharding @ranks split_axes = [[], [0]] : !shard.sharding
+  %w = shard.shard %weight to %columns annotate_for_users : tensor<32x64xi8>
+  %s = arith.negf %scales : tensor<64xf32>
+  // expected-error @below {{to be arguments of the function, got a result of arith.negf}}
+  %y:2 = attn.projection ins(%x, %w : !x, tensor<32x64xi8>) outs(%init, %init : !x, !x)
+      scales(%s : tensor<64xf32>)
+  return %y#0 : !x
+}
