@@ -256,6 +256,20 @@ def check_hosts(options):
             )
 
 
+def check_sums(options):
+    """Both ways to add the parts of ranks give the same bits."""
+    for mpirun, library in [
+        (options.open_mpi, "libmpi.so.40"),
+        (options.mpich, "libmpich.so.12"),
+    ]:
+        code, output, _ = launch(mpirun, 4, [options.sums, library])
+        expect(
+            f"sums with {library}",
+            code == 0 and output.count("the sums are right") == 4,
+            output,
+        )
+
+
 def check_model(options, folder):
     """Tokens of SmolLM2 by heads, which are those of one process: three heads of
     keys are shared by three ranks, and with a fourth one of zeros by two. Without
@@ -284,10 +298,11 @@ def check_model(options, folder):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("what", choices=["gallery", "run", "model"])
+    parser.add_argument("what", choices=["gallery", "run", "sums", "model"])
     parser.add_argument("--gallery")
     parser.add_argument("--attn-run")
     parser.add_argument("--host")
+    parser.add_argument("--sums")
     parser.add_argument("--smollm2")
     parser.add_argument("--model")
     parser.add_argument("--open-mpi", required=True)
@@ -295,6 +310,8 @@ def main():
     options = parser.parse_args()
     if options.what == "gallery":
         check_gallery(options)
+    elif options.what == "sums":
+        check_sums(options)
     elif options.what == "model":
         with tempfile.TemporaryDirectory() as folder:
             check_model(options, folder)
