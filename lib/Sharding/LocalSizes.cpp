@@ -177,6 +177,8 @@ OpFoldResult LocalSizes::getCount(IndexBuilder &b, Value value, int64_t dim) {
   auto type = cast<RankedTensorType>(value.getType());
   if (!type.isDynamicDim(dim))
     return b.getIndexAttr(type.getDimSize(dim));
+  if (splits.getAxis(value, dim) == kWhole)
+    return b.size(value, dim);
   auto [argument, ofArgument] = sourceOfClass.at(*splits.findClass(value, dim));
   return b.size(argument, ofArgument);
 }

@@ -8,16 +8,52 @@
 #include "lib/Sharding/Splits.h"
 
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/InterleavedRange.h"
 
 using namespace mlir;
 using namespace mlir::attn;
+
+/// Ops that read some dimensions of tokens, heads or caches as rows.
+static bool hasRows(Operation *op) {
+  return isa<AttentionOp, ProjectionOp, RopeOp, HeadNormOp, CacheAppendOp,
+             CacheReadOp, MergeOp>(op);
+}
+
+/// The dimension that is that of rows where such an op uses or gives a value;
+/// none of weights, and of what says something of each row.
+static std::optional<int64_t> findRows(Operation *op, Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type || type.getRank() < 3)
+    return std::nullopt;
+  auto projection = dyn_cast<ProjectionOp>(op);
+  if (!projection)
+    return kRows;
+  if (value == projection.getWeight())
+    return std::nullopt;
+  return ProjectionDims::rows(value);
+}
 
 namespace {
 
 class Verifier {
 public:
   Verifier(func::FuncOp func, const Splits &splits)
-      : func(func), splits(splits) {}
+      : func(func), splits(splits) {
+    auto add = [&](Operation *op, Value value) {
+      if (std::optional<int64_t> rows = findRows(op, value))
+        for (int64_t dim : {int64_t(kBatch), *rows})
+          if (std::optional<unsigned> number = splits.findClass(value, dim))
+            ofRows.insert(*number);
+    };
+    func.walk([&](Operation *op) {
+      if (!hasRows(op))
+        return;
+      for (Value operand : op->getOperands())
+        add(op, operand);
+      for (Value result : op->getResults())
+        add(op, result);
+    });
+  }
 
   LogicalResult verify() {
     WalkResult walk = func.walk<WalkOrder::PreOrder>([&](Operation *op) {
@@ -44,6 +80,8 @@ public:
 
 private:
   LogicalResult verify(Operation *op) {
+    if (hasRows(op) && failed(expectPiecesOfRows(op)))
+      return failure();
     return TypeSwitch<Operation *, LogicalResult>(op)
         .Case<AttentionOp, ProjectionOp, RopeOp, HeadNormOp, CacheAppendOp,
               CacheReadOp, linalg::LinalgOp>(
@@ -82,6 +120,29 @@ private:
                            "operations on tensors alone");
   }
 
+  /// Heads, features and batch entries are in one piece, as what says something
+  /// of them is cut.
+  LogicalResult expectPiecesOfRows(Operation *op) {
+    auto expect = [&](Value value, StringRef kind,
+                      unsigned number) -> LogicalResult {
+      std::optional<int64_t> rows = findRows(op, value);
+      TensorSplit split = splits.get(value);
+      for (int64_t dim = 0; dim < int64_t(split.axes.size()); ++dim)
+        if (splits.isZigzag(value, dim) && dim != rows)
+          return op->emitOpError("expected attn.zigzag of rows alone, got it "
+                                 "of dimension ")
+                 << dim << " of " << kind << " " << number
+                 << " with split_axes " << describe(split);
+      return success();
+    };
+    for (OpOperand &operand : op->getOpOperands())
+      if (failed(expect(operand.get(), "operand", operand.getOperandNumber())))
+        return failure();
+    for (OpResult result : op->getResults())
+      if (failed(expect(result, "result", result.getResultNumber())))
+        return failure();
+    return success();
+  }
   /// Dimensions from `first` on of what an op works on.
   LogicalResult expectWholeFrom(Operation *op, int64_t first) {
     auto expect = [&](Value value, StringRef kind, unsigned number) {
@@ -130,6 +191,7 @@ private:
 
   LogicalResult verify(AttentionOp op);
   LogicalResult verify(ProjectionOp op);
+  LogicalResult expectFused(ProjectionOp op, Value ofColumns);
   LogicalResult verify(RopeOp op) {
     SmallVector<Value> whole = {op.getCosine(), op.getSine()};
     for (Value optional : {op.getOffset(), op.getPositions()})
@@ -152,6 +214,8 @@ private:
 
   func::FuncOp func;
   const Splits &splits;
+  /// Classes of rows and of batch entries, of which ranks may have any number.
+  DenseSet<unsigned> ofRows;
 };
 
 } // namespace
@@ -220,10 +284,36 @@ LogicalResult Verifier::verify(ProjectionOp op) {
         return op.emitOpError("expected features of results in panels of ")
                << op.getPanelWidth() << " columns that " << ranks
                << " ranks can share evenly, got " << features;
-  if (ranks > 1 && op->getNumResults() > 1 &&
-      !isa<BlockArgument>(op.getWeight()))
-    return op.emitOpError("expected a fused weight that is split to be an "
-                          "argument of the function");
+  if (ranks > 1 && op->getNumResults() > 1)
+    for (Value ofColumns : {op.getWeight(), op.getScales(), op.getBias()})
+      if (ofColumns && failed(expectFused(op, ofColumns)))
+        return failure();
+  return success();
+}
+
+/// What has the columns of several results is cut in each of them. Only those
+/// who call know that, and only projections to these results: any other use
+/// would take a rank's part to be of columns that follow each other.
+LogicalResult Verifier::expectFused(ProjectionOp op, Value ofColumns) {
+  SmallVector<int64_t> sizes = op.getNumOutputFeatures();
+  auto argument = dyn_cast<BlockArgument>(ofColumns);
+  if (!argument)
+    return op.emitOpError("expected a weight, scales and a bias of several "
+                          "results, which are split, to be arguments of the "
+                          "function, got a result of ")
+           << ofColumns.getDefiningOp()->getName();
+  for (OpOperand &use : argument.getUses()) {
+    auto other = dyn_cast<ProjectionOp>(use.getOwner());
+    if (other && use.get() != other.getInput() &&
+        other.getNumOutputFeatures() == sizes)
+      continue;
+    InFlightDiagnostic error = op.emitOpError("expected argument #");
+    error << argument.getArgNumber() << ", whose columns are split in parts of "
+          << llvm::interleaved(sizes)
+          << ", to be used by projections to results of these sizes alone";
+    error.attachNote(use.getOwner()->getLoc()) << "it is used here, too";
+    return error;
+  }
   return success();
 }
 
@@ -283,10 +373,14 @@ LogicalResult Verifier::verifySizes(Value value,
         return emit() << ": expected an axis of the grid to split one "
                          "dimension, got split_axes "
                       << describe(split);
+    if (dim != split.inPieces && splits.isZigzag(value, int64_t(dim)))
+      return emit() << ": expected attn.zigzag of one dimension, got "
+                       "split_axes "
+                    << describe(split);
+    std::optional<unsigned> number = splits.findClass(value, int64_t(dim));
     int64_t size =
         cast<RankedTensorType>(value.getType()).getDimSize(int64_t(dim));
     if (ShapedType::isDynamic(size)) {
-      auto number = splits.findClass(value, int64_t(dim));
       auto isOfArgument = [&](BlockArgument argument) {
         auto type = dyn_cast<RankedTensorType>(argument.getType());
         for (int64_t of = 0; type && of < type.getRank(); ++of)
@@ -312,12 +406,13 @@ LogicalResult Verifier::verifySizes(Value value,
       error << ": expected ";
       if (parts.size() > 1)
         error << "the columns of each result in ";
-      return error << "dimension " << dim << " to be a multiple of the "
-                   << ranks << " ranks"
-                   << (slots == 2 ? ", with two pieces each," : "")
-                   << " of axis " << axis << " of @" << splits.getGrid().name
-                   << ", got " << part
-                   << "; a dynamic one (?) may have parts of different sizes";
+      error << "dimension " << dim << " to be a multiple of the " << ranks
+            << " ranks" << (slots == 2 ? ", with two pieces each," : "")
+            << " of axis " << axis << " of @" << splits.getGrid().name
+            << ", got " << part;
+      if (ofRows.contains(*number))
+        error << "; a dynamic one (?) may have parts of different sizes";
+      return error;
     }
   }
   return success();

@@ -304,22 +304,30 @@ static void addAll(const std::vector<T> &all, std::span<T> sum) {
 template <typename T>
 Status Communicator::allReduce(std::span<const T> part, std::span<T> sum,
                                Group group, const std::string &what) {
+  double count = double(group.count), others = count - 1,
+         bytes = double(part.size_bytes());
+  double ofWhole = link.latency + others * bytes / link.bandwidth,
+         ofShares =
+             2 * link.latency + 2 * others * bytes / (count * link.bandwidth);
+  return ofShares < ofWhole ? allReduceShares(part, sum, group, what)
+                            : allReduceWhole(part, sum, group, what);
+}
+
+template <typename T>
+Status Communicator::allReduceWhole(std::span<const T> part, std::span<T> sum,
+                                    Group group, const std::string &what) {
+  std::vector<T> all(std::size_t(group.count) * part.size());
+  Status status = allGather(
+      std::as_bytes(part), std::as_writable_bytes(std::span(all)), group, what);
+  if (status)
+    addAll(all, sum);
+  return status;
+}
+
+template <typename T>
+Status Communicator::allReduceShares(std::span<const T> part, std::span<T> sum,
+                                     Group group, const std::string &what) {
   auto count = std::size_t(group.count);
-  // Either all parts go to all ranks, or each rank gets its share of all parts,
-  // and the sums of the shares are gathered.
-  double others = double(count) - 1, bytes = double(part.size_bytes());
-  double atOnce = link.latency + others * bytes / link.bandwidth,
-         inTwo = 2 * link.latency +
-                 2 * others * bytes / (double(count) * link.bandwidth);
-  if (part.size() < count || !(inTwo < atOnce)) {
-    std::vector<T> all(count * part.size());
-    Status status =
-        allGather(std::as_bytes(part), std::as_writable_bytes(std::span(all)),
-                  group, what);
-    if (status)
-      addAll(all, sum);
-    return status;
-  }
   // The last shares may be smaller; all of one size are gathered.
   std::size_t share = (part.size() + count - 1) / count;
   auto cut = [&](auto elements, int number) {
@@ -364,12 +372,16 @@ Status Communicator::allReduce(std::span<const T> part, std::span<T> sum,
   return {};
 }
 
-template Status Communicator::allReduce(std::span<const float>,
-                                        std::span<float>, Group,
-                                        const std::string &);
-template Status Communicator::allReduce(std::span<const double>,
-                                        std::span<double>, Group,
-                                        const std::string &);
+#define ATTN_MPI_INSTANTIATE(T, reduce)                                        \
+  template Status Communicator::reduce(std::span<const T>, std::span<T>,       \
+                                       Group, const std::string &);
+ATTN_MPI_INSTANTIATE(float, allReduce)
+ATTN_MPI_INSTANTIATE(float, allReduceWhole)
+ATTN_MPI_INSTANTIATE(float, allReduceShares)
+ATTN_MPI_INSTANTIATE(double, allReduce)
+ATTN_MPI_INSTANTIATE(double, allReduceWhole)
+ATTN_MPI_INSTANTIATE(double, allReduceShares)
+#undef ATTN_MPI_INSTANTIATE
 
 Expected<std::vector<std::vector<std::byte>>>
 Communicator::gather(std::span<const std::byte> part, const std::string &what) {

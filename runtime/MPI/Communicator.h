@@ -92,18 +92,24 @@ public:
   /// Lets messages move while the caller computes, until `wait`.
   void moveMeanwhile(Transfer &transfer);
 
-  /// The slowest of all ranks, as it was when they met.
-  const Link &getLink() const { return link; }
-
   /// What every rank of the group has.
   Status allGather(std::span<const std::byte> part, std::span<std::byte> all,
                    Group group, const std::string &what);
 
   /// The sum of the parts of all ranks of the group, of f32 or f64, in their
-  /// order, whichever way it takes: all of them get the same bits.
+  /// order, in the way that takes less time: all of them get the same bits.
   template <typename T>
   Status allReduce(std::span<const T> part, std::span<T> sum, Group group,
                    const std::string &what);
+  /// The same where all parts go to all ranks, which add them.
+  template <typename T>
+  Status allReduceWhole(std::span<const T> part, std::span<T> sum, Group group,
+                        const std::string &what);
+  /// The same where each rank adds its share of all parts, and the sums of the
+  /// shares are gathered.
+  template <typename T>
+  Status allReduceShares(std::span<const T> part, std::span<T> sum, Group group,
+                         const std::string &what);
 
   /// What all ranks have, on rank 0; nothing on the others.
   Expected<std::vector<std::vector<std::byte>>>
@@ -136,6 +142,7 @@ private:
   const double timeLimit;
   Handle communicator = 0;
   int rank = 0, size = 1;
+  /// The slowest of all ranks, as it was when they met.
   Link link;
   bool ownsMPI = false;
   /// Why the communicator is of no use.

@@ -4,7 +4,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # ===----------------------------------------------------------------------===#
-"""Runs the gallery, attn-run and a host under both mpiruns.
+"""Runs the gallery, attn-run, a host and a model under both mpiruns.
 
 Prints what is not as it should be, and exits with 1 if there is anything.
 """
@@ -32,15 +32,16 @@ ENVIRONMENT = os.environ | {
 failures = []
 
 
-def launch(mpirun, ranks, command, limit=120, environment=None):
-    """The exit code, the output and the seconds of a program on ranks."""
+def launch(mpirun, ranks, command, limit=120, environment=None, errors=None):
+    """The exit code, the output and the seconds of a program on ranks. What goes to
+    stderr is part of the output, unless `errors` is the file for it."""
     options = ["--oversubscribe"] if "openmpi" in mpirun else []
     begin = time.monotonic()
     process = subprocess.Popen(
         [mpirun, *options, "-n", str(ranks), *map(str, command)],
         env=ENVIRONMENT | (environment or {}),
         stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
+        stderr=errors or subprocess.STDOUT,
         text=True,
         errors="replace",
         start_new_session=True,
@@ -255,6 +256,20 @@ def check_hosts(options):
             )
 
 
+def check_sums(options):
+    """Both ways to add the parts of ranks give the same bits."""
+    for mpirun, library in [
+        (options.open_mpi, "libmpi.so.40"),
+        (options.mpich, "libmpich.so.12"),
+    ]:
+        code, output, _ = launch(mpirun, 4, [options.sums, library])
+        expect(
+            f"sums with {library}",
+            code == 0 and output.count("the sums are right") == 4,
+            output,
+        )
+
+
 def check_model(options, folder):
     """Tokens of SmolLM2 by heads, which are those of one process: three heads of
     keys are shared by three ranks, and with a fourth one of zeros by two. Without
@@ -264,25 +279,30 @@ def check_model(options, folder):
         return
     command = [options.smollm2, "--tokens=24", "--threads=1", options.model]
     command += [f"--cache-dir={folder}/model", "The capital of France is"]
-    code, whole, _ = launch(options.open_mpi, 1, command, limit=200)
-    # The report, which follows, goes to stderr, which is in the same pipe.
-    text = whole[whole.find("The capital") : whole.find("Read 5 tokens")]
-    expect("SmolLM2 in one process", code == 0 and len(text) > 60, whole)
+
+    def generate(mpirun, ranks, *more):
+        # mpirun forwards stdout and stderr each in its own time.
+        with open(Path(folder) / "stderr.txt", "w+", encoding="utf-8") as errors:
+            code, text, _ = launch(
+                mpirun, ranks, [*command, *more], limit=200, errors=errors
+            )
+            errors.seek(0)
+            return code, text.strip(), f"{text}\n{errors.read()}"
+
+    code, text, output = generate(options.open_mpi, 1)
+    expect("SmolLM2 in one process", code == 0 and len(text) > 60, output)
     for mpirun, ranks in [(options.open_mpi, 2), (options.mpich, 3)]:
-        code, output, _ = launch(mpirun, ranks, [*command, "--mpi"], limit=200)
-        expect(
-            f"SmolLM2 on {ranks} ranks: {text}",
-            code == 0 and output.count(text) == 1,
-            output,
-        )
+        code, of_ranks, output = generate(mpirun, ranks, "--mpi")
+        expect(f"SmolLM2 on {ranks} ranks: {text}", code == 0 and of_ranks == text, output)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("what", choices=["gallery", "run", "model"])
+    parser.add_argument("what", choices=["gallery", "run", "sums", "model"])
     parser.add_argument("--gallery")
     parser.add_argument("--attn-run")
     parser.add_argument("--host")
+    parser.add_argument("--sums")
     parser.add_argument("--smollm2")
     parser.add_argument("--model")
     parser.add_argument("--open-mpi", required=True)
@@ -290,6 +310,8 @@ def main():
     options = parser.parse_args()
     if options.what == "gallery":
         check_gallery(options)
+    elif options.what == "sums":
+        check_sums(options)
     elif options.what == "model":
         with tempfile.TemporaryDirectory() as folder:
             check_model(options, folder)

@@ -127,3 +127,43 @@ func.func @network(%x: !x, %up: tensor<4x32x16xbf16>, %down: tensor<2x32x16x2xbf
   %y = attn.projection ins(%g, %down_s : !hidden, tensor<2x32x16x2xbf16>) outs(%init : !x)
   return %y : !x
 }
+
+// -----
+
+// Without attention: rows that are split count those of the whole, and batch
+// entries that are not, as many as the rank's tensor has.
+// CHECK-LABEL: func @rotated(
+// CHECK-SAME: %[[ROWS:[^:]+]]: tensor<?x2x?x16xf32>
+// CHECK: attn.all_gather ins(%{{.*}} : tensor<1xi64>)
+// CHECK: %[[BATCH:.*]] = tensor.dim %[[ROWS]], %c0
+// CHECK: %[[P:.*]] = tensor.generate %[[BATCH]], %{{.*}} {
+// CHECK: attn.rope half_split ins(%[[ROWS]], {{.*}} positions(%[[P]] : tensor<?x?xi64>)
+!heads = tensor<?x2x?x16xf32>
+shard.grid @ranks(shape = ?)
+func.func @rotated(%rows: !heads, %angles: tensor<512x8xf32>, %init: !heads) -> !heads {
+  %split = shard.sharding @ranks split_axes = [[], [], [0]] : !shard.sharding
+  %rows_s = shard.shard %rows to %split annotate_for_users : !heads
+  %r = attn.rope half_split ins(%rows_s, %angles, %angles : !heads, tensor<512x8xf32>, tensor<512x8xf32>)
+      outs(%init : !heads)
+  return %r : !heads
+}
+
+// -----
+
+// Batch entries with their own offsets, and rows of any number, which are whole.
+// CHECK-LABEL: func @offsets(
+// CHECK-SAME: %[[ROWS:[^:]+]]: tensor<2x2x?x16xf32>
+// CHECK-NOT: attn.all_gather
+// CHECK: %[[N:.*]] = tensor.dim %[[ROWS]], %c2
+// CHECK: %[[P:.*]] = tensor.generate %[[N]] {
+// CHECK: attn.rope half_split ins(%[[ROWS]], {{.*}} positions(%[[P]] : tensor<2x?xi64>)
+!heads = tensor<4x2x?x16xf32>
+shard.grid @ranks(shape = ?)
+func.func @offsets(%rows: !heads, %angles: tensor<512x8xf32>, %offset: tensor<4xi32>,
+                   %init: !heads) -> !heads {
+  %split = shard.sharding @ranks split_axes = [[0]] : !shard.sharding
+  %rows_s = shard.shard %rows to %split annotate_for_users : !heads
+  %r = attn.rope half_split ins(%rows_s, %angles, %angles : !heads, tensor<512x8xf32>, tensor<512x8xf32>)
+      outs(%init : !heads) offset(%offset : tensor<4xi32>)
+  return %r : !heads
+}
