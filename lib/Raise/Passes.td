@@ -18,9 +18,10 @@ def RaiseAttention : Pass<"attn-raise-attention"> {
     product of queries and keys. Products are named operations of `linalg`, in any
     layout, or the same as `linalg.generic` or `linalg.contract`; the softmax is
     `linalg.softmax` or what it is made of, with a division, a reciprocal or a
-    logarithm, as the exponential of a log-softmax; and elementwise operations, reshapes, transposes and broadcasts may stand
-    anywhere between. So front ends write attention that come by `linalg` or, with
-    `tosa-to-linalg-named` and `tosa-to-linalg` before, by TOSA.
+    logarithm, as the exponential of a log-softmax; and elementwise operations,
+    reshapes, transposes and broadcasts may stand anywhere between. So front ends
+    write attention that come by `linalg` or, with `tosa-to-linalg-named` and
+    `tosa-to-linalg` before, by TOSA.
 
     - What multiplies the product of a query and a key by constants, or by what is
       computed from constants, such as a root, becomes the scale, on the query and

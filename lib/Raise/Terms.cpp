@@ -254,6 +254,27 @@ TypedAttr Terms::getConstant(Term term) {
   return getConstant(std::move(term), /*depth=*/8);
 }
 
+/// What an operation of constants gives, or null. Folding may change the
+/// operation, or return what defines an operand: a copy is folded, of which
+/// nothing but the constants is known.
+static Attribute fold(Operation *op, ArrayRef<Attribute> operands) {
+  Block block;
+  for (Value operand : op->getOperands())
+    block.addArgument(operand.getType(), operand.getLoc());
+  Operation *copy = op->clone();
+  copy->setOperands(block.getArguments());
+  SmallVector<OpFoldResult> folded;
+  Attribute result;
+  if (succeeded(copy->fold(operands, folded)) && folded.size() == 1) {
+    result = dyn_cast<Attribute>(folded.front());
+    if (auto operand =
+            dyn_cast_if_present<BlockArgument>(dyn_cast<Value>(folded.front())))
+      result = operands[operand.getArgNumber()];
+  }
+  copy->destroy();
+  return result;
+}
+
 /// Also of what is computed from constants alone, as the root of a head size.
 TypedAttr Terms::getConstant(Term term, unsigned depth) {
   term = enter(term);
@@ -274,15 +295,14 @@ TypedAttr Terms::getConstant(Term term, unsigned depth) {
       if (!operands.back())
         return nullptr;
     }
-    // Upstream folds all functions but this one.
+    // Upstream folds no reciprocal root, and no root of f16 or bf16.
     if (auto number = dyn_cast<FloatAttr>(operands.front());
-        number && isa<math::RsqrtOp>(op))
+        number && isa<math::SqrtOp, math::RsqrtOp>(op)) {
+      double root = std::sqrt(number.getValueAsDouble());
       return FloatAttr::get(number.getType(),
-                            1 / std::sqrt(number.getValueAsDouble()));
-    SmallVector<OpFoldResult> folded;
-    if (failed(op->fold(operands, folded)) || folded.size() != 1)
-      return nullptr;
-    return dyn_cast_if_present<TypedAttr>(dyn_cast<Attribute>(folded.front()));
+                            isa<math::SqrtOp>(op) ? root : 1 / root);
+    }
+    return dyn_cast_if_present<TypedAttr>(fold(op, operands));
   }
   DenseElementsAttr elements;
   if (!matchPattern(term.value, m_Constant(&elements)) || !elements.isSplat())

@@ -173,9 +173,15 @@ nb::object python::viewArray(const TensorView &view, nb::handle owner) {
       type = {std::uint8_t(isBf16 ? nb::dlpack::dtype_code::UInt : entry.code),
               std::uint8_t(8 * sizeOf(entry.type)), 1};
   std::vector<std::size_t> sizes(view.sizes().begin(), view.sizes().end());
-  nb::ndarray<nb::numpy> memory(view.data(), sizes.size(), sizes.data(), owner,
-                                view.strides().data(), type);
-  nb::object array = nb::cast(memory, nb::rv_policy::reference);
+  auto wrap = [&]<typename Memory>() {
+    return nb::cast(Memory(view.data(), sizes.size(), sizes.data(), owner,
+                           view.strides().data(), type),
+                    nb::rv_policy::reference);
+  };
+  nb::object array =
+      view.readOnly()
+          ? wrap.template operator()<nb::ndarray<nb::numpy, nb::ro>>()
+          : wrap.template operator()<nb::ndarray<nb::numpy>>();
   return isBf16 ? array.attr("view")(
                       nb::module_::import_("ml_dtypes").attr("bfloat16"))
                 : array;

@@ -33,8 +33,8 @@ struct Borrowed {
 Borrowed borrow(nanobind::handle array, bool isWritten,
                 const std::string &what);
 
-/// An array of NumPy on the memory of a view, which `owner` keeps, if it is not
-/// None.
+/// An array of NumPy on the memory of a view, as writable as that, which
+/// `owner` keeps, if it is not None.
 nanobind::object viewArray(const TensorView &view, nanobind::handle owner);
 
 /// A new array, of PyTorch if `like` is a tensor of that, otherwise of NumPy.

@@ -115,8 +115,11 @@ static Captured summarize(const Captured &tensor, const nb::args &blocks) {
                    "': expected a size of blocks for " + "each of " +
                    std::to_string(declaration.shape.size()) +
                    " dimensions, got " + std::to_string(blocks.size()));
+  declaration.blocks.clear(); // Of a tensor that is summarized already.
   for (nb::handle block : blocks)
-    declaration.blocks.push_back(nb::cast<std::int64_t>(block));
+    declaration.blocks.push_back(
+        toInteger(block, "'" + declaration.name +
+                             "': expected sizes of blocks that are ints"));
   return {DeclarationPtr(std::move(declaration))};
 }
 

@@ -44,6 +44,19 @@ static std::optional<T> tryConvert(const Convert &convert) {
   return std::nullopt;
 }
 
+/// The integer that an object with `__index__` is.
+static std::optional<std::int64_t> findInteger(nb::handle object) {
+  if (!PyIndex_Check(object.ptr()))
+    return std::nullopt;
+  nb::object integer = nb::steal(PyNumber_Index(object.ptr()));
+  if (integer.is_valid())
+    if (std::optional<long long> number = tryConvert<long long>(
+            [&] { return PyLong_AsLongLong(integer.ptr()); }))
+      return *number;
+  PyErr_Clear(); // An array of floating-point numbers has `__index__`, too.
+  return std::nullopt;
+}
+
 std::optional<Value> python::toValue(nb::handle object) {
   if (nb::isinstance<Index>(object))
     return nb::cast<Index>(object);
@@ -53,19 +66,20 @@ std::optional<Value> python::toValue(nb::handle object) {
     return nb::cast<Bool>(object);
   if (isBool(object))
     return Bool(PyObject_IsTrue(object.ptr()) == 1);
-  if (PyIndex_Check(object.ptr())) {
-    nb::object integer = nb::steal(PyNumber_Index(object.ptr()));
-    if (integer.is_valid())
-      if (std::optional<long long> number = tryConvert<long long>(
-              [&] { return PyLong_AsLongLong(integer.ptr()); }))
-        return Index(*number);
-    PyErr_Clear(); // An array of floating-point numbers has `__index__`, too.
-  }
+  if (std::optional<std::int64_t> number = findInteger(object))
+    return Index(*number);
   if (PyNumber_Check(object.ptr()))
     if (std::optional<double> number =
             tryConvert<double>([&] { return PyFloat_AsDouble(object.ptr()); }))
       return Real(*number);
   return std::nullopt;
+}
+
+std::int64_t python::toInteger(nb::handle object, const string &expected) {
+  if (!isBool(object))
+    if (std::optional<std::int64_t> number = findInteger(object))
+      return *number;
+  throwTypeError(expected + ", got " + typeName(object));
 }
 
 Real python::toReal(nb::handle object, const string &expected) {

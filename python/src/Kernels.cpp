@@ -247,6 +247,9 @@ static TuningOptions createTuning(double seconds, bool isCold,
   TuningOptions options{.seconds = seconds, .isCold = isCold};
   if (progress.is_none())
     return options;
+  if (!PyCallable_Check(progress.ptr()))
+    throwTypeError("progress: expected a function of a TuningStep, got " +
+                   typeName(progress));
   // The engine copies and drops it without the interpreter's lock.
   auto drop = [](nb::object *object) {
     nb::gil_scoped_acquire acquire;
@@ -528,9 +531,10 @@ compiled and was not tuned before is, on standard sizes.)")
            "file_name"_a = "<string>",
            R"(Compiles an ``attn.Attention``, an ``attn.CachedAttention``, an
 ``attn.MultiHeadAttention``, an ``attn.MultiTokenAttention``, or a function of a text
-in MLIR: the one called ``entry``, or the only public one. ``pipeline`` is 'cpu', or 'reference', slow and
-plain, to compare with. With ``quantize_queries``, keys in caches of i8 are
-multiplied as integers. ``file_name`` is what diagnostics call the text.)")
+in MLIR: the one called ``entry``, or the only public one. ``pipeline`` is 'cpu', or
+'reference', slow and plain, to compare with. With ``quantize_queries``, keys in
+caches of i8 are multiplied as integers. ``file_name`` is what diagnostics call the
+text.)")
       .def(
           "tune", &tune, "source"_a, "arguments"_a, nb::kw_only(),
           "out"_a = nb::none(), "tuning"_a = TuningOptions(), "entry"_a = "",
@@ -551,8 +555,12 @@ it updates in place, have no meaning afterwards.)")
           [](const CPUEngine &self, const Captured &tensor, nb::handle table) {
             Borrowed memory = borrow(table, /*isWritten=*/false,
                                      "'" + tensor.declaration->name + "'");
-            auto summary = unwrap(BlockSummary::create(
-                self.engine, tensor.declaration, memory.view));
+            auto release = [&] { // It is computed by a kernel.
+              nb::gil_scoped_release release;
+              return BlockSummary::create(self.engine, tensor.declaration,
+                                          memory.view);
+            };
+            BlockSummary summary = unwrap(release());
             nb::capsule owner(new BlockSummary(summary),
                               [](void *data) noexcept {
                                 delete static_cast<BlockSummary *>(data);

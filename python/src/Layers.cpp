@@ -9,6 +9,7 @@
 
 #include "python/src/Attention.h"
 #include "python/src/Types.h"
+#include "python/src/Values.h"
 
 #include "attn/multi_head_attention.h"
 #include "attn/multi_token_attention.h"
@@ -46,6 +47,22 @@ template <typename Kind> static string writeTextOf(const Kind &kind) {
   return unwrapText(kind.text());
 }
 
+static Size toPageSize(nb::handle object) {
+  const string expected = "page_size: expected a positive int, 'any' or None";
+  if (object.is_none())
+    return std::nullopt;
+  if (nb::isinstance<nb::str>(object)) {
+    auto text = nb::cast<string>(object);
+    if (text != "any")
+      throw nb::value_error((expected + ", got '" + text + "'").c_str());
+    return dynamic;
+  }
+  std::int64_t size = toInteger(object, expected);
+  if (size <= 0)
+    throw nb::value_error((expected + ", got " + std::to_string(size)).c_str());
+  return size;
+}
+
 static void bindCache(nb::module_ &module) {
   nb::class_<LayerCache>(module, "LayerCache",
                          "The caches of a CachedAttention or a layer.")
@@ -56,11 +73,7 @@ static void bindCache(nb::module_ &module) {
             LayerCache cache{.isRing = ring, .hasCounts = counts};
             if (type)
               cache.type = parseType("type", *type);
-            if (nb::isinstance<nb::str>(pageSize) &&
-                nb::cast<string>(pageSize) == "any")
-              cache.pageSize = dynamic;
-            else if (!pageSize.is_none())
-              cache.pageSize = nb::cast<std::int64_t>(pageSize);
+            cache.pageSize = toPageSize(pageSize);
             new (self) LayerCache(cache);
           },
           nb::kw_only(), "type"_a = nb::none(), "ring"_a = false,

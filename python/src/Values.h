@@ -29,6 +29,10 @@ std::optional<Value> toValue(nanobind::handle object);
 /// what was `expected`, and where.
 Real toReal(nanobind::handle object, const std::string &expected);
 
+/// An integer of Python's that is no bool, or of what has `__index__`. Throws a
+/// TypeError that says what was `expected`, and where.
+std::int64_t toInteger(nanobind::handle object, const std::string &expected);
+
 /// The name of an object's type, for messages.
 std::string typeName(nanobind::handle object);
 

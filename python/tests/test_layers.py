@@ -5,6 +5,8 @@
 #
 # ===----------------------------------------------------------------------===#
 
+import sys
+
 import attn
 import numpy as np
 import pytest
@@ -164,21 +166,44 @@ def test_errors():
         attn.compile(3)
     with pytest.raises(TypeError):
         attn.CachedAttention("text")
+    page_size = "page_size: expected a positive int, 'any' or None, got "
+    for size in (0, -1, -(2**63)):
+        with pytest.raises(ValueError, match=f"{page_size}{size}$"):
+            attn.LayerCache(page_size=size)
+    with pytest.raises(ValueError, match=page_size + "'all'"):
+        attn.LayerCache(page_size="all")
+    with pytest.raises(TypeError, match=page_size + "float"):
+        attn.LayerCache(page_size=4.5)
+    attn.LayerCache(page_size=np.int32(16))
+    with pytest.raises(TypeError, match="progress: expected a function .*, got int"):
+        attn.TuningOptions(progress=3)
+
+
+def tune_until_called(tune, function=None):
+    """What ``tune`` gives with TuningOptions in which a plan is tried, and the steps that
+    ``progress`` was called with: a busy machine needs some time to compile the first."""
+    for seconds in (1, 10, 100):
+        steps = []
+
+        def progress(step):
+            steps.append(step)
+            if function:
+                function(step)
+
+        found = tune(attn.TuningOptions(seconds=seconds, progress=progress))
+        if steps:
+            break
+    assert steps
+    return found, steps
 
 
 def test_tuning(tmp_path):
     query, key, value = draw((1, 4, 40, 16), (1, 2, 40, 16), (1, 2, 40, 16))
     attention = attn.Attention(heads=4, kv_heads=2, head_size=16, mask=attn.causal())
     engine = attn.Engine(threads=1, cache_directory=tmp_path / "kernels")
-    for seconds in (1, 10, 100):  # A busy machine needs some to compile the first.
-        steps = []
-        found = engine.tune(
-            attention,
-            [query, key, value],
-            tuning=attn.TuningOptions(seconds=seconds, progress=steps.append),
-        )
-        if steps:
-            break
+    found, steps = tune_until_called(
+        lambda tuning: engine.tune(attention, [query, key, value], tuning=tuning)
+    )
     expected, _ = attend(query, key, value, mask=causal)
     check(found.kernel(query, key, value), expected)
     assert len(found.plans) == 1
@@ -194,24 +219,34 @@ def test_tuning(tmp_path):
         engine.tune(attention, [query, key])
 
 
-def test_tuning_survives_what_progress_raises(capsys):
+def test_tuning_survives_what_progress_raises(monkeypatch):
+    raised = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda x: raised.append(str(x.exc_value)))
+
     def fail(step):
         raise RuntimeError("as it was told to")
 
     query, key, value = draw(*[(1, 2, 16, 16)] * 3)
     engine = attn.Engine(threads=1)
-    found = engine.tune(
-        attn.Attention(heads=2, head_size=16),
-        {"query": query, "value": value, "key": key},
-        tuning=attn.TuningOptions(seconds=0.2, cold=False, progress=fail),
+    found, steps = tune_until_called(
+        lambda tuning: engine.tune(
+            attn.Attention(heads=2, head_size=16),
+            {"query": query, "value": value, "key": key},
+            tuning=tuning,
+        ),
+        fail,
     )
+    assert set(raised) == {"as it was told to"} and len(raised) == len(steps)
     check(found.kernel(query, key, value), attend(query, key, value)[0])
 
 
 def test_engines_that_tune():
-    engine = attn.Engine(threads=1, tuning=attn.TuningOptions(seconds=0.2))
+    def compile_tuned(tuning):
+        engine = attn.Engine(threads=1, tuning=tuning)
+        return engine.compile(attn.Attention(heads=2, head_size=16))
+
     query, key, value = draw(*[(1, 2, 16, 16)] * 3)
-    kernel = engine.compile(attn.Attention(heads=2, head_size=16))
+    kernel, _ = tune_until_called(compile_tuned)
     check(kernel(query, key, value), attend(query, key, value)[0])
 
 
@@ -244,6 +279,8 @@ def test_summaries():
     summary = attn.summarize(ids, table)
     assert summary.shape == (2, 1, 3)
     assert summary[:, 0].tolist() == [[0, 1, 3], [1, 3, 3]]
+    with pytest.raises(ValueError, match="read-only"):
+        summary[0, 0, 0] = 1
 
     def same(b, h, q, k):
         return table[0][q] == table[0][k]
@@ -254,5 +291,8 @@ def test_summaries():
     )
     with pytest.raises(TypeError, match="expected a tensor of integers or i1"):
         attn.Tensor("bias", "f32", [None]).summarized(32)
+    assert attn.summarize(ids.summarized(1, 64), table).tolist() == [[[0, 3]], [[3, 3]]]
+    with pytest.raises(TypeError, match="'ids': expected sizes of .* ints, got str"):
+        attn.Tensor("ids", "i32", [1, None]).summarized(1, "x")
     with pytest.raises(TypeError, match="each of 2 dimensions, got 1"):
         attn.Tensor("ids", "i32", [1, None]).summarized(32)

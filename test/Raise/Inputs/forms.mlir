@@ -138,6 +138,41 @@ func.func @root_of_an_integer(%q: tensor<2x3x5x8xf32>, %k: tensor<2x3x7x8xf32>,
   return %o : tensor<2x3x5x4xf32>
 }
 
+func.func @neutral_factors(%q: tensor<2x3x5x8xf32>, %k: tensor<2x3x7x8xf32>,
+    %v: tensor<2x3x7x4xf32>) -> tensor<2x3x5x4xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<2x3x5x7xf32>
+  %z = linalg.fill ins(%zero : f32)
+      outs(%e : tensor<2x3x5x7xf32>) -> tensor<2x3x5x7xf32>
+  %s = linalg.contract indexing_maps = [#q, #k, #s]
+      ins(%q, %k : tensor<2x3x5x8xf32>, tensor<2x3x7x8xf32>)
+      outs(%z : tensor<2x3x5x7xf32>) -> tensor<2x3x5x7xf32>
+  %t = linalg.generic
+      {indexing_maps = [#all, #all],
+       iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+      ins(%s : tensor<2x3x5x7xf32>)
+      outs(%e : tensor<2x3x5x7xf32>) {
+    ^bb0(%a0: f32, %unused: f32):
+      %d = arith.constant 8.0 : f32
+      %one = arith.constant 1.0 : f32
+      %d1 = arith.mulf %d, %one : f32
+      %wide = arith.extf %d1 : f32 to f64
+      %d2 = arith.truncf %wide : f64 to f32
+      %r = math.rsqrt %d2 : f32
+      %x = arith.mulf %a0, %r : f32
+      linalg.yield %x : f32
+  } -> tensor<2x3x5x7xf32>
+  %p = linalg.softmax dimension(3) ins(%t : tensor<2x3x5x7xf32>)
+      outs(%e : tensor<2x3x5x7xf32>) -> tensor<2x3x5x7xf32>
+  %f = tensor.empty() : tensor<2x3x5x4xf32>
+  %y = linalg.fill ins(%zero : f32)
+      outs(%f : tensor<2x3x5x4xf32>) -> tensor<2x3x5x4xf32>
+  %o = linalg.contract indexing_maps = [#p, #v, #o]
+      ins(%p, %v : tensor<2x3x5x7xf32>, tensor<2x3x7x4xf32>)
+      outs(%y : tensor<2x3x5x4xf32>) -> tensor<2x3x5x4xf32>
+  return %o : tensor<2x3x5x4xf32>
+}
+
 func.func @padding(%q: tensor<2x3x5x8xf32>, %k: tensor<2x3x7x8xf32>,
     %v: tensor<2x3x7x4xf32>, %m: tensor<2x7xf32>) -> tensor<2x3x5x4xf32> {
   %zero = arith.constant 0.0 : f32
@@ -289,6 +324,49 @@ func.func @half_scaled(%q: tensor<2x3x5x8xf16>, %k: tensor<2x3x7x8xf16>,
       %c = arith.constant 0.25 : f32
       %x = arith.extf %a0 : f16 to f32
       %x1 = arith.mulf %x, %c : f32
+      linalg.yield %x1 : f32
+  } -> tensor<2x3x5x7xf32>
+  %p32 = linalg.softmax dimension(3) ins(%w : tensor<2x3x5x7xf32>)
+      outs(%e32 : tensor<2x3x5x7xf32>) -> tensor<2x3x5x7xf32>
+  %p = linalg.generic
+      {indexing_maps = [#all, #all],
+       iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+      ins(%p32 : tensor<2x3x5x7xf32>)
+      outs(%e : tensor<2x3x5x7xf16>) {
+    ^bb0(%a0: f32, %unused: f16):
+      %x = arith.truncf %a0 : f32 to f16
+      linalg.yield %x : f16
+  } -> tensor<2x3x5x7xf16>
+  %f = tensor.empty() : tensor<2x3x5x4xf16>
+  %y = linalg.fill ins(%zero : f16)
+      outs(%f : tensor<2x3x5x4xf16>) -> tensor<2x3x5x4xf16>
+  %o = linalg.contract indexing_maps = [#p, #v, #o]
+      ins(%p, %v : tensor<2x3x5x7xf16>, tensor<2x3x7x4xf16>)
+      outs(%y : tensor<2x3x5x4xf16>) -> tensor<2x3x5x4xf16>
+  return %o : tensor<2x3x5x4xf16>
+}
+
+func.func @root_of_a_half(%q: tensor<2x3x5x8xf16>, %k: tensor<2x3x7x8xf16>,
+    %v: tensor<2x3x7x4xf16>) -> tensor<2x3x5x4xf16> {
+  %zero = arith.constant 0.0 : f16
+  %e = tensor.empty() : tensor<2x3x5x7xf16>
+  %e32 = tensor.empty() : tensor<2x3x5x7xf32>
+  %z = linalg.fill ins(%zero : f16)
+      outs(%e : tensor<2x3x5x7xf16>) -> tensor<2x3x5x7xf16>
+  %s = linalg.contract indexing_maps = [#q, #k, #s]
+      ins(%q, %k : tensor<2x3x5x8xf16>, tensor<2x3x7x8xf16>)
+      outs(%z : tensor<2x3x5x7xf16>) -> tensor<2x3x5x7xf16>
+  %w = linalg.generic
+      {indexing_maps = [#all, #all],
+       iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+      ins(%s : tensor<2x3x5x7xf16>)
+      outs(%e32 : tensor<2x3x5x7xf32>) {
+    ^bb0(%a0: f16, %unused: f32):
+      %d = arith.constant 16.0 : f16
+      %root = math.sqrt %d : f16
+      %r = arith.extf %root : f16 to f32
+      %x = arith.extf %a0 : f16 to f32
+      %x1 = arith.divf %x, %r : f32
       linalg.yield %x1 : f32
   } -> tensor<2x3x5x7xf32>
   %p32 = linalg.softmax dimension(3) ins(%w : tensor<2x3x5x7xf32>)
