@@ -105,7 +105,6 @@ string python::unwrapText(Expected<string> text) {
       {"headSize", "head_size"},
       {"isPacked", "packed"},
       {"isRing", "ring"},
-      {"pageSize", "page_size"},
       {"hasCounts", "counts"},
       {"outputWidth", "output_width"},
       {"sourceWidth", "source_width"},

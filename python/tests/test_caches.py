@@ -187,8 +187,8 @@ def test_errors(cache):
         step.commit()
     with pytest.raises(attn.Error, match="the step is over"):
         step.table
-    with pytest.raises(attn.Error, match="page_size"):
-        create_bad = attn.CachedAttention(
-            attention(), cache=attn.LayerCache(page_size=-3)
-        )
-        create_bad.text()
+    bad = attn.CachedAttention(
+        attention(), cache=attn.LayerCache(page_size=4, ring=True)
+    )
+    with pytest.raises(attn.Error, match="ring: expected false with pages"):
+        bad.text()

@@ -510,7 +510,8 @@ def test_errors_of_the_compiler():
     with pytest.raises(attn.Error, match="nonsense"):
         attn.compile(text, pipeline="nonsense")
     with pytest.raises(
-        TypeError, match="compile: expected an attn.Attention or text in MLIR, got int"
+        TypeError,
+        match="compile: expected an attn.Attention, a layer or text in MLIR, got int",
     ):
         attn.compile(3)
     with pytest.raises(TypeError):
