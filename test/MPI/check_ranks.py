@@ -160,6 +160,7 @@ def check_variants(options, folder):
         (mpich, 2, "prompt", ["1x150x32"], "heads"),
         (openmpi, 3, "prompt", ["1x150x32"], "sequence"),
         (openmpi, 4, "prompt", ["1x150x32"], "zigzag"),
+        (openmpi, 3, "rotated", ["2x2x150x16", "-", "-"], None),
         (mpich, 2, "network", ["2x9x24"], None),
         (openmpi, 4, "network", ["2x9x24"], None),
         # Its sums are large enough for ranks to share them.

@@ -229,3 +229,20 @@ func.func @network(%x: !tokens, %up: tensor<8x24x16xf32>,
       outs(%o : !tokens)
   return %y : !tokens
 }
+
+// Rotary positions alone: rows of ranks count those of the whole.
+!rotated = tensor<?x2x?x16xf32>
+func.func @rotated(%rows: !rotated, %cosine: tensor<512x8xf32>,
+    %sine: tensor<512x8xf32>) -> !rotated {
+  %split = shard.sharding @all split_axes = [[], [], [0]] {attn.zigzag} : !shard.sharding
+  %rows_s = shard.shard %rows to %split annotate_for_users : !rotated
+  %c0 = arith.constant 0 : index
+  %c2 = arith.constant 2 : index
+  %b = tensor.dim %rows, %c0 : !rotated
+  %n = tensor.dim %rows, %c2 : !rotated
+  %o = tensor.empty(%b, %n) : !rotated
+  %r = attn.rope half_split
+      ins(%rows_s, %cosine, %sine : !rotated, tensor<512x8xf32>, tensor<512x8xf32>)
+      outs(%o : !rotated)
+  return %r : !rotated
+}
