@@ -15,6 +15,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Shard/IR/ShardOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
@@ -87,7 +88,7 @@ private:
   void add(mlir::Value weight, const Dims &dims) {
     while (mlir::Operation *op = weight.getDefiningOp()) {
       if (!llvm::isa<mlir::tensor::CastOp, mlir::arith::ExtFOp,
-                     mlir::arith::TruncFOp>(op))
+                     mlir::arith::TruncFOp, mlir::shard::ShardOp>(op))
         return;
       weight = op->getOperand(0);
     }
