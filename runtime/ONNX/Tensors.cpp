@@ -173,8 +173,8 @@ static void addFactors(Builder &b, OpFoldResult size, Sizes &factors) {
     factors.push_back(size);
     return;
   }
-  auto number = std::size_t(*dim.getConstantIndex());
-  for (std::int64_t each : collapse.getReassociationIndices()[number])
+  auto groups = collapse.getReassociationIndices();
+  for (std::int64_t each : groups[std::size_t(*dim.getConstantIndex())])
     addFactors(b, sizeOf(b, collapse.getSrc(), each), factors);
 }
 
