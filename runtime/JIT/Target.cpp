@@ -149,6 +149,7 @@ std::string jit::describeTarget(const llvm::TargetMachine &target,
   if (triple.isAArch64()) {
     registers = 32;
   } else if (triple.isX86()) {
+    bool isZen = target.getTargetCPU().starts_with("znver");
     const llvm::MCSubtargetInfo &info = *target.getMCSubtargetInfo();
     // Not what LLVM prefers, which is 256 bits on many that have 512: its
     // cost model is for loops that are in vector code for a short time.
@@ -157,10 +158,13 @@ std::string jit::describeTarget(const llvm::TargetMachine &target,
       registers = 32;
       add("scalef", true);
       // Elsewhere, dot products of pairs take at least twice as long as FMAs.
-      add("bf16_dot", target.getTargetCPU().starts_with("znver") &&
-                          info.checkFeatures("+avx512bf16"));
+      add("bf16_dot", isZen && info.checkFeatures("+avx512bf16"));
       add("bf16_tiles", info.checkFeatures("+avx512bf16,+amx-bf16"));
       add("i8_dot", info.checkFeatures("+avx512vnni"));
+      // Those of Intel's Xeons, whose prefetchers follow a stream within a
+      // page: what is asked for farther ahead disturbs them.
+      if (!isZen)
+        features += ", memory_ns = 128, memory_gbs = 16";
     } else if (info.checkFeatures("+avx2")) {
       bits = 256;
       add("i8_dot", info.checkFeatures("+avxvnni"));

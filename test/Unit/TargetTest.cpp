@@ -58,7 +58,8 @@ TEST(Target, AVXVNNI) {
 TEST(Target, AVX512) {
   for (const char *cpu : {"x86-64-v4", "skylake-avx512"})
     EXPECT_EQ(describe(x86, cpu),
-              "vector_bits = 512, vector_registers = 32, scalef = true");
+              "vector_bits = 512, vector_registers = 32, scalef = true, "
+              "memory_ns = 128, memory_gbs = 16");
 }
 
 TEST(Target, AVX512BF16) {
@@ -72,7 +73,8 @@ TEST(Target, AMX) {
   for (const char *cpu : {"sapphirerapids"})
     EXPECT_EQ(describe(x86, cpu),
               "vector_bits = 512, vector_registers = 32, scalef = true, "
-              "bf16_tiles = true, i8_dot = true");
+              "bf16_tiles = true, i8_dot = true, memory_ns = 128, "
+              "memory_gbs = 16");
 }
 
 TEST(Target, AArch64) {
