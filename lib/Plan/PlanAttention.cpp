@@ -99,6 +99,7 @@ private:
   int64_t getMostRowsOfOneTile();
   bool canComputeInRows();
   bool hasTilesInRows();
+  bool fillsLanes();
   int64_t getMostFewInRows();
   bool hasSizesForRows() const;
   bool canComputeInPairs();
@@ -156,6 +157,11 @@ bool AttentionPlanner::hasTilesInRows() {
          count.most <= getMostFewInRows();
 }
 
+/// Whether tiles of lanes would be padded by less than a fourth of their rows.
+bool AttentionPlanner::fillsLanes() {
+  return 4 * getMostRows() > 3 * int64_t(llvm::alignTo(getMostRows(), lanes));
+}
+
 bool AttentionPlanner::hasSizesForRows() const {
   return headSize % lanes == 0 && valueSize % lanes == 0 && headSize > 0 &&
          valueSize > 0;
@@ -187,16 +193,18 @@ static Type getStoredType(Value key) {
 
 /// The most queries of heads that share keys whose tiles are in rows. Rows cost
 /// what there are, where lanes are padded; and tiles of lanes would each
-/// convert keys and values of a narrower type. Of f32, full tiles of lanes are
-/// faster: where more than one of two is full, they are better. 0 if there are
-/// none.
+/// convert keys and values of a narrower type. But full ones are faster, and so
+/// are those of f32 where more than one of two is full. Only rows multiply
+/// integers as such. 0 if there are none.
 int64_t AttentionPlanner::getMostFewInRows() {
   if (isForGPU() || isBatchInvariant() || heads == 1 || heads > lanes ||
       canComputeInPairs() || !hasSizesForRows())
     return 0;
-  if (!getStoredType(op.getKey()).isF32())
-    return getMostFew();
-  return count.isExact ? 0 : (2 * lanes - 1) / heads;
+  Type stored = getStoredType(op.getKey());
+  if (stored.isF32())
+    return count.isExact ? 0 : (2 * lanes - 1) / heads;
+  bool isFull = count.isExact && isa<FloatType>(stored) && fillsLanes();
+  return isFull ? 0 : getMostFew();
 }
 
 int64_t attn::getRowsAtATime(int64_t heads) {

@@ -183,6 +183,16 @@ func.func @plain(%q: tensor<?x8x9x64xf32>, %k: !kv, %n: tensor<?x8x9x64xf16>,
   return %0, %1, %2 : tensor<?x8x9x64xf32>, tensor<?x8x9x64xf32>, tensor<?x8x9x64xf16>
 }
 
+// But lanes that the rows fill are faster.
+// CHECK-LABEL: func.func @full
+// CHECK: attn.attention ins({{.*}} : tensor<?x2x64x64xf16>, {{.*}}layout = lanes, heads = 4, rows = 64, lanes = 16
+func.func @full(%q: tensor<?x8x16x64xf16>, %k: tensor<?x2x?x64xf16>)
+    -> tensor<?x8x16x64xf16> {
+  %0 = attn.attention ins(%q, %k, %k : tensor<?x8x16x64xf16>, tensor<?x2x?x64xf16>, tensor<?x2x?x64xf16>)
+      outs(%q : tensor<?x8x16x64xf16>)
+  return %0 : tensor<?x8x16x64xf16>
+}
+
 // A number of queries that has a bound.
 // CHECK-LABEL: func.func @bounded
 // CHECK: %[[ROWS:.*]] = tensor.collapse_shape {{.*}} : tensor<1x2x?x4x64xf32> into tensor<1x2x?x64xf32>
