@@ -322,11 +322,10 @@ static int64_t chooseKeysOfBlock(OnlineLayout layout, Type type, Type stored,
   if (layout == OnlineLayout::Mma && type.isF32())
     return std::min(model.getStreamedKeys(size * 4), kRowsOfWorkgroup);
   if (layout == OnlineLayout::Rows) {
-    int64_t bits = stored.getIntOrFloatBitWidth();
+    int64_t keys =
+        model.getStreamedKeys(size * stored.getIntOrFloatBitWidth() / 8);
     // Integers wait for conversions in any case, and longer turns cost less.
-    if (isa<IntegerType>(stored))
-      bits /= 2;
-    return model.getStreamedKeys(std::max<int64_t>(size * bits / 8, 1));
+    return isa<IntegerType>(stored) ? 2 * keys : keys;
   }
   if (layout == OnlineLayout::Mma)
     return chooseKeysForMatrixUnits(size);
