@@ -16,6 +16,8 @@
 
 #include "dialect/Plan/Target.h"
 
+#include <algorithm>
+
 namespace mlir::attn {
 
 /// Bytes of a multiprocessor's workgroup memory that each workgroup takes
@@ -106,11 +108,12 @@ public:
   /// Bytes of a stream that have to be under way for the memory never to wait:
   /// those that it delivers between a prefetch and its line.
   int64_t getBytesUnderWay() const;
-  /// Bytes of a stream of few rows' weight that are fetched ahead: a part of
-  /// what has to be under way where the processor fetches ahead, too, as in a
-  /// panel. It does not see that rows which are apart are one stream.
+  /// Bytes of a stream of few rows' weight that are fetched ahead. In a panel,
+  /// the processor fetches ahead, too, but only to the end of a page. It does
+  /// not see that rows which are apart are one stream.
   int64_t getBytesAhead(bool hasPanels) const {
-    return getBytesUnderWay() / (hasPanels ? 8 : 1);
+    return hasPanels ? std::min(getBytesUnderWay(), target.getPageBytes() / 2)
+                     : getBytesUnderWay();
   }
   /// Blocks of `bytes` that workgroups of a GPU copy ahead, beside queries of
   /// `queryBytes`, where the longest row has `size` elements: as many as the

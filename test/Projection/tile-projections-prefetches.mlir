@@ -13,7 +13,7 @@
 // CHECK: %[[AHEAD:.*]] = affine.min affine_map<(d0) -> (d0 * -64 + 1984, 64)>(%[[I]])
 // CHECK: %[[NUMBER:.*]] = affine.apply affine_map<(d0, d1) -> (d1 + d0 floordiv 64)>(%[[AHEAD]], %[[I]])
 // CHECK: %[[PANEL:.*]] = tensor.extract_slice %[[W]][%[[NUMBER]], 0, %{{.*}}] [1, 2048, 64]
-// CHECK: attn.prefetch %[[PANEL]][%c0] to %c2048 stream(2000) : tensor<2048x64xf32>
+// CHECK: attn.prefetch %[[PANEL]][%c0] to %c2048 stream(2048) : tensor<2048x64xf32>
 // CHECK: linalg.generic
 // CHECK: scf.forall (%[[ROW:.*]], %{{.*}}) in (%{{.*}}, 8)
 // CHECK: scf.for %[[BLOCK:[^ ]*]] = %c0 to %c4
