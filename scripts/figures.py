@@ -69,20 +69,28 @@ def publish(options, name, text):
         replace_section(name, text)
 
 
+VECTOR_UNITS = ("amx_bf16", "avx512_bf16", "avx512f", "avx2")
+
+
 def machine():
     """One line about where and when something was measured."""
-    model, family = platform.machine(), ""
+    model, family = platform.machine(), []
     for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
         name, _, value = (part.strip() for part in line.partition(":"))
         if name == "model name":
             model = re.sub(r"\s+", " ", value)
-        # What some makers call all of their processors says little.
         if name in ("cpu family", "model"):
-            family += f" {name.removeprefix('cpu ')} {value}"
+            family.append(f"{name.removeprefix('cpu ')} {value}")
+        # A virtual machine may lack what its processor has.
+        if name == "flags":
+            flags = value.split()
+            widest = (name for name in VECTOR_UNITS if name in flags)
+            family.append(f", {next(widest, 'no AVX2')}")
         if not name:
             break
-    if "(" not in model:
-        model += f" ({family.strip()})"
+    # What some makers call all of their processors says little.
+    if not re.search(r"\d", model):
+        model += f" ({' '.join(family).replace(' ,', ',')})"
     day = datetime.date.today().isoformat()
     return f"{model}, {os.cpu_count()} processors, {day}."
 
