@@ -182,7 +182,7 @@ void VectorBlocks::fetchRow(ValueRange k, Value column) {
 
 /// Steps of the innermost dimension that fetch together where a block has few
 /// lines to fetch, or there are few registers. In the innermost loop, their
-/// addresses would have the registers of others.
+/// addresses would have the registers of others, and be computed in each step.
 static constexpr int64_t manySteps = 16;
 
 void VectorBlocks::cutShares(Value row, Value column, int64_t numRows,
@@ -197,9 +197,10 @@ void VectorBlocks::cutShares(Value row, Value column, int64_t numRows,
   unsigned depth = contraction.getNumContracted();
   bool isStatic = ShapedType::isStatic(getNumSteps(depth - 1));
   stepsPerShare = isStatic ? 2 : 1;
-  if (depth == 1 && steps >= manySteps &&
-      (hasFewRegisters ||
-       2 * shares.getNumLines() < numBlocks * steps / stepsPerShare))
+  // Two steps of a known number compute one address.
+  int64_t lines = shares.getNumLines(), all = numBlocks * steps;
+  bool hasFewLines = (isStatic ? 4 : 1) * lines < all;
+  if (depth == 1 && steps >= manySteps && (hasFewRegisters || hasFewLines))
     stepsPerShare = manySteps;
   // Of many steps, those that are left over fetch nothing.
   auto sharesOfBlock = stepsPerShare == manySteps
