@@ -35,11 +35,13 @@ int64_t CacheModel::getKeys() const {
 
 int64_t CacheModel::getConvertedKeys(int64_t size) const {
   int64_t bytesOfRow = 4 * std::max<int64_t>(size, 1);
-  return floorToPower(target.getL1Bytes() / 2 / bytesOfRow);
+  return floorToPower(floorToPower(target.getL1Bytes()) / 2 / bytesOfRow);
 }
 
-int64_t CacheModel::getStreamedKeys(int64_t bytes) const {
-  int64_t turn = int64_t(llvm::bit_ceil(uint64_t(getBytesUnderWay()))) / 4;
+int64_t CacheModel::getStreamedKeys(int64_t bytes, bool isInteger) const {
+  auto underWay = int64_t(llvm::bit_ceil(uint64_t(getBytesUnderWay())));
+  int64_t turn =
+      std::max(underWay / (isInteger ? 2 : 4), target.getPageBytes());
   return std::clamp<int64_t>(floorToPower(turn / bytes), target.getLanes(),
                              256);
 }

@@ -42,13 +42,15 @@ public:
   /// into the first level.
   int64_t getKeys() const;
   /// Keys of a block that are converted to f32 rows of `size` elements, which
-  /// leave half of the first level to the state.
+  /// leave half of the first level to the state, or more of one that is larger
+  /// than a power of two.
   int64_t getConvertedKeys(int64_t size) const;
   /// Keys of a block of which each row has `bytes`. Products of keys and of
   /// values fetch for each other: in turns of a fourth of what is under way,
-  /// neither finds its lines late. Sums of as many products as a vector has
-  /// lanes are taken at once.
-  int64_t getStreamedKeys(int64_t bytes) const;
+  /// neither finds its lines late. Integers wait for conversions in any case,
+  /// so that theirs are twice as long. Turns shorter than a page save nothing.
+  /// Sums of as many products as a vector has lanes are taken at once.
+  int64_t getStreamedKeys(int64_t bytes, bool isInteger) const;
   /// Keys of a chunk: so many blocks that merging its state with others takes
   /// no time to speak of.
   int64_t getChunk() const;

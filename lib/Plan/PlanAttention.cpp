@@ -320,12 +320,11 @@ static int64_t chooseKeysOfBlock(OnlineLayout layout, Type type, Type stored,
   // Matrix units do not multiply f32. Whatever is stored, tiles are of it, and
   // none leaves the unit that parts of keys are made of.
   if (layout == OnlineLayout::Mma && type.isF32())
-    return std::min(model.getStreamedKeys(size * 4), kRowsOfWorkgroup);
+    return std::min(model.getStreamedKeys(size * 4, /*isInteger=*/false),
+                    kRowsOfWorkgroup);
   if (layout == OnlineLayout::Rows) {
-    int64_t keys =
-        model.getStreamedKeys(size * stored.getIntOrFloatBitWidth() / 8);
-    // Integers wait for conversions in any case, and longer turns cost less.
-    return isa<IntegerType>(stored) ? 2 * keys : keys;
+    int64_t bytes = size * stored.getIntOrFloatBitWidth() / 8;
+    return model.getStreamedKeys(bytes, isa<IntegerType>(stored));
   }
   if (layout == OnlineLayout::Mma)
     return chooseKeysForMatrixUnits(size);
