@@ -143,14 +143,19 @@ Value StripLowering::multiplyBlock(const Tile &tile, Value rows, Value blocks,
                                    Value c, Value block, Value row,
                                    int64_t numRows, Value lane, int64_t lanes) {
   int64_t size = cast<RankedTensorType>(rows.getType()).getDimSize(2);
-  Value number = add(add(tile.firstBlock, block), leadBlocks);
+  Value number = add(add(tile.firstBlock, block), leadBlocks),
+        head = emitKeyHead(add(tile.firstHead, c));
   Value keys = extract(
-      blocks,
-      {{tile.batch, emitKeyHead(add(tile.firstHead, c)), number, 0, lane},
-       {1, 1, 1, size, lanes}},
-      2);
+      blocks, {{tile.batch, head, number, 0, lane}, {1, 1, 1, size, lanes}}, 2);
   Value factors = extract(rows, {{c, row, 0}, {1, numRows, size}}, 2);
   Value dots = fill(empty({numRows, lanes}, f32), 0.0);
+  // The next block, meanwhile.
+  if (lanes == kKeys) {
+    Value next = min(add(number, 1), sub(dim(blocks, 2), 1));
+    PrefetchOp::create(*this, blocks, ValueRange{tile.batch, head, next, zero},
+                       index(size))
+        .setSpread(true);
+  }
   return linalg::MatmulOp::create(*this, dots.getType(),
                                   ValueRange{factors, keys}, dots)
       .getResult(0);

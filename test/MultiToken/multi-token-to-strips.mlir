@@ -14,6 +14,8 @@
 // CHECK: linalg.matmul {{.*}} outs(%{{.*}} : tensor<66x16xf32>)
 // A window has those of a block, and of 32 keys of the one before it.
 // CHECK: tensor.insert_slice %{{.*}} into %{{.*}}[0, 0, 0] [1, 66, 32] {{.*}} into tensor<1x66x96xf32>
+// The next block is fetched meanwhile.
+// CHECK: attn.prefetch %{{.*}} to %{{.*}} spread : tensor<?x2x?x
 // CHECK: linalg.matmul {{.*}} outs(%{{.*}} : tensor<66x64xf32>)
 // Of a block that is not full, only parts in which the mask may keep a position.
 // CHECK: linalg.matmul {{.*}} outs(%{{.*}} : tensor<6x32xf32>)
