@@ -45,6 +45,11 @@ for name in ("ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"):
 # For "REQUIRES: " and "UNSUPPORTED: " lines.
 if config.sanitizers:
     config.available_features.add("sanitizer")
+# Where kernels that other tests lower are not run as well: sanitizers would watch
+# LLVM compile them, and little of this project. scripts/test.sh --all runs them.
+leaves_kernels = config.sanitizers and "ATTN_ALL_CASES" not in os.environ
+if leaves_kernels:
+    config.available_features.add("leaves-kernels")
 # Whether there is an ONNX library.
 if os.path.exists(os.path.join(config.build_dir, "bin", "attn-import")):
     config.available_features.add("onnx")
@@ -54,6 +59,9 @@ if {"avx2", "fma"} <= set(host_flags()):
 # Whether it has tiles of bf16 as well.
 if {"avx512_bf16", "amx_bf16"} <= set(host_flags()):
     config.available_features.add("host-amx")
+
+# attn-run, for such kernels.
+config.substitutions.append((r"%run\b", ":" if leaves_kernels else "attn-run"))
 
 # A path may hold spaces: quote lit's own substitutions before they are made.
 for name in "sStT":

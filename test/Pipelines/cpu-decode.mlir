@@ -10,7 +10,7 @@
 // DEFINE: %{vectors} = %{lower} -mlir-print-ir-after=convert-attn-to-vector -o %t 2>&1 \
 // DEFINE:   | FileCheck %s --check-prefix=VECTORS --implicit-check-not='attn.online' \
 // DEFINE:       --implicit-check-not='linalg.generic'
-// DEFINE: %{ops} = %{lower} -mlir-print-op-generic | FileCheck %s --check-prefix=OPS
+// DEFINE: %{ops} = attn-opt %t -mlir-print-op-generic | FileCheck %s --check-prefix=OPS
 
 // RUN: %{buffers}
 // RUN: %{vectors}

@@ -1,14 +1,12 @@
-// RUN: attn-opt %s --attn-target="{vector_bits = 512, vector_registers = 32, scalef = true, bf16_tiles = true}" -attn-cpu-pipeline \
-// RUN:   -mlir-print-op-generic | FileCheck %s --check-prefix=OPS
 // RUN: attn-opt %s --attn-target="{vector_bits = 512, vector_registers = 32, scalef = true, bf16_dot = true}" -attn-cpu-pipeline \
-// RUN:   -mlir-print-op-generic | FileCheck %s --check-prefix=OPS
+// RUN:   -verify-diagnostics -o %t
+// RUN: FileCheck %s --check-prefix=DOT --input-file=%t
+// RUN: attn-opt %t -mlir-print-op-generic | FileCheck %s --check-prefix=OPS
 // RUN: attn-opt %s --attn-target="{vector_bits = 512, vector_registers = 32, scalef = true, bf16_tiles = true}" -attn-cpu-pipeline \
-// RUN:   -verify-diagnostics | FileCheck %s --check-prefix=TILE
-// RUN: attn-opt %s --attn-target="{vector_bits = 512, vector_registers = 32, scalef = true, bf16_dot = true}" -attn-cpu-pipeline \
-// RUN:   -verify-diagnostics | FileCheck %s --check-prefix=DOT
-// RUN: attn-opt %s --attn-target="{vector_bits = 512, vector_registers = 32, scalef = true, bf16_tiles = true}" -attn-cpu-pipeline \
-// RUN:   -mlir-print-ir-after=attn-bufferize-kernels -o %t 2>&1 \
+// RUN:   -verify-diagnostics -mlir-print-ir-after=attn-bufferize-kernels -o %t 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=BUFFERS --implicit-check-not=2048x2048
+// RUN: FileCheck %s --check-prefix=TILE --input-file=%t
+// RUN: attn-opt %t -mlir-print-op-generic | FileCheck %s --check-prefix=OPS
 
 // Only the LLVM dialect is left, and no remark.
 // OPS: "builtin.module"

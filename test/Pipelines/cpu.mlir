@@ -1,9 +1,8 @@
-// RUN: attn-opt %s -attn-cpu-pipeline -verify-diagnostics | FileCheck %s
-// RUN: attn-opt %s -attn-cpu-pipeline -mlir-print-op-generic 2>/dev/null \
-// RUN:   | FileCheck %s --check-prefix=OPS
-// RUN: attn-opt %s -attn-cpu-pipeline -mlir-print-ir-after=attn-bufferize-kernels \
-// RUN:   -o %t 2>&1 \
+// RUN: attn-opt %s -attn-cpu-pipeline -verify-diagnostics -o %t \
+// RUN:   -mlir-print-ir-after=attn-bufferize-kernels 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=BUFFERS --implicit-check-not=2048x2048
+// RUN: FileCheck %s --input-file=%t
+// RUN: attn-opt %t -mlir-print-op-generic | FileCheck %s --check-prefix=OPS
 
 // Only the LLVM dialect is left.
 // OPS: "builtin.module"

@@ -1,8 +1,8 @@
-// RUN: attn-opt %s -attn-gpu-pipeline | FileCheck %s
-// RUN: attn-opt %s -attn-gpu-pipeline -o /dev/null \
+// RUN: attn-opt %s -attn-gpu-pipeline -o %t \
 // RUN:   -mlir-print-ir-after=convert-online-to-vector \
 // RUN:   -mlir-print-ir-after=attn-distribute-to-lanes 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=STAGES
+// RUN: FileCheck %s --input-file=%t
 
 // Four query heads are rows of one matrix unit, of one warp.
 // STAGES-LABEL: IR Dump After ConvertOnlineToVector

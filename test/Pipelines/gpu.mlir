@@ -1,11 +1,10 @@
-// RUN: attn-opt %s -attn-gpu-pipeline | FileCheck %s
-// RUN: attn-opt %s -attn-gpu-pipeline -mlir-print-op-generic \
-// RUN:   | FileCheck %s --check-prefix=OPS
-// RUN: attn-opt %s -attn-gpu-pipeline -o /dev/null \
+// RUN: attn-opt %s -attn-gpu-pipeline -o %t \
 // RUN:   -mlir-print-ir-after=convert-online-to-vector \
 // RUN:   -mlir-print-ir-after=attn-copy-to-workgroup \
 // RUN:   -mlir-print-ir-after=attn-distribute-to-lanes 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=STAGES
+// RUN: FileCheck %s --input-file=%t
+// RUN: attn-opt %t -mlir-print-op-generic | FileCheck %s --check-prefix=OPS
 
 // Only the LLVM and NVVM dialects are left in the kernels.
 // OPS: "gpu.module"

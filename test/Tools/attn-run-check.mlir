@@ -1,23 +1,25 @@
 // What --check can evaluate beside attention, held to two lowerings.
-// DEFINE: %{check} = attn-run %s --random 1 --arg - --arg 3:index --check --entry
-// RUN: %{check} moved && %{check} moved --pipeline reference
-// RUN: %{check} sliced && %{check} sliced --pipeline reference
-// RUN: %{check} padded && %{check} padded --pipeline reference
-// RUN: %{check} made && %{check} made --pipeline reference
-// RUN: %{check} elements && %{check} elements --pipeline reference
-// RUN: %{check} products && %{check} products --pipeline reference
-// RUN: %{check} softmax && %{check} softmax --pipeline reference
-// RUN: %{check} windows && %{check} windows --pipeline reference
-// RUN: %{check} reduced && %{check} reduced --pipeline reference
-// RUN: %{check} shared && %{check} shared --pipeline reference
-// RUN: %{check} rewritten && %{check} rewritten --pipeline reference
-// RUN: %{check} mapped && %{check} mapped --pipeline reference
-// RUN: %{check} loops && %{check} loops --pipeline reference
-// RUN: %{check} parallel && %{check} parallel --pipeline reference
-// RUN: %{check} branches && %{check} branches --pipeline reference
-// RUN: %{check} blocks && %{check} blocks --pipeline reference
-// RUN: %{check} calls && %{check} calls --pipeline reference
-// RUN: %{check} sizes && %{check} sizes --pipeline reference
+// DEFINE: %{arguments} = %s --random 1 --arg - --arg 3:index --check --entry
+// DEFINE: %{check} = attn-run %{arguments}
+// DEFINE: %{again} = %run %{arguments}
+// RUN: %{check} moved && %{again} moved --pipeline reference
+// RUN: %{check} sliced && %{again} sliced --pipeline reference
+// RUN: %{check} padded && %{again} padded --pipeline reference
+// RUN: %{check} made && %{again} made --pipeline reference
+// RUN: %{check} elements && %{again} elements --pipeline reference
+// RUN: %{check} products && %{again} products --pipeline reference
+// RUN: %{check} softmax && %{again} softmax --pipeline reference
+// RUN: %{check} windows && %{again} windows --pipeline reference
+// RUN: %{check} reduced && %{again} reduced --pipeline reference
+// RUN: %{check} shared && %{again} shared --pipeline reference
+// RUN: %{check} rewritten && %{again} rewritten --pipeline reference
+// RUN: %{check} mapped && %{again} mapped --pipeline reference
+// RUN: %{check} loops && %{again} loops --pipeline reference
+// RUN: %{check} parallel && %{again} parallel --pipeline reference
+// RUN: %{check} branches && %{again} branches --pipeline reference
+// RUN: %{check} blocks && %{again} blocks --pipeline reference
+// RUN: %{check} calls && %{again} calls --pipeline reference
+// RUN: %{check} sizes && %{again} sizes --pipeline reference
 
 // What is never written is known to be so, element by element.
 // RUN: not %{check} gap 2>&1 | FileCheck %s --check-prefix=GAP

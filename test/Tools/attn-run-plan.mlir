@@ -1,4 +1,6 @@
 // What a user plans is computed, and computed right.
+// UNSUPPORTED: leaves-kernels
+
 // DEFINE: %{plan} =
 // DEFINE: %{type} = f32
 // DEFINE: %{run} = sed 's/PLAN/%{plan}/; s/f32/%{type}/g' %s > %t.mlir \

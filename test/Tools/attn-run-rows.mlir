@@ -1,5 +1,6 @@
 // Element-wise operations and norms, fused and in parallel, against plain loops: whole
 // tiles of rows, a last one that is smaller, and one row alone.
+// UNSUPPORTED: leaves-kernels
 //
 // RUN: attn-run %s --entry rows --random 1 --pipeline reference --out %t.0.npy --out %t.1.npy
 // RUN: attn-run %s --entry rows --random 1 --threads 2 --expect %t.0.npy --expect %t.1.npy

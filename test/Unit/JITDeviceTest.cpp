@@ -83,6 +83,12 @@ protected:
                           {.pipeline = "gpu", .fallBackToCPU = fallBackToCPU});
   }
 
+  /// From the disk after the first test that asks for it.
+  static Expected<Kernel> compileOnce() {
+    static const TemporaryFolder folder;
+    return compile(createEngine({.cacheDirectory = folder.path()}));
+  }
+
   MockDriver &driver = MockDriver::get();
   FakePtxas ptxas{"13.0", "cat \"$5\" > \"$4\""};
   std::string oldPath;
@@ -168,7 +174,7 @@ TEST_F(JITDevice, Launch) {
 
 /// Sizes of 0 in the call: the driver refuses a grid without blocks.
 TEST_F(JITDevice, EmptyGrids) {
-  Expected<Kernel> kernel = compile(createEngine());
+  Expected<Kernel> kernel = compileOnce();
   ASSERT_EQ(errorOf(kernel), "");
   std::vector<f16> memory(4096);
   auto launch = [&](std::int64_t batch, std::int64_t queries,
@@ -195,7 +201,7 @@ TEST_F(JITDevice, EmptyGrids) {
 
 /// The driver takes 65535 workgroups in z, so that there are several launches.
 TEST_F(JITDevice, ManyBatchEntries) {
-  Expected<Kernel> kernel = compile(createEngine());
+  Expected<Kernel> kernel = compileOnce();
   ASSERT_EQ(errorOf(kernel), "");
   auto makeView = [](std::uintptr_t address, std::int64_t heads) {
     const std::int64_t sizes[] = {65540, heads, 2, 16};
@@ -296,7 +302,7 @@ TEST_F(JITDevice, PartsOfKeys) {
 }
 
 TEST_F(JITDevice, LaunchesThatAreRefused) {
-  Expected<Kernel> kernel = compile(createEngine());
+  Expected<Kernel> kernel = compileOnce();
   ASSERT_EQ(errorOf(kernel), "");
   HostOperands host;
   const Operands &views = host.views;
@@ -319,7 +325,7 @@ TEST_F(JITDevice, LaunchesThatAreRefused) {
 //===----------------------------------------------------------------------===//
 
 TEST_F(JITDevice, Run) {
-  Expected<Kernel> kernel = compile(createEngine());
+  Expected<Kernel> kernel = compileOnce();
   ASSERT_EQ(errorOf(kernel), "");
   HostOperands host;
   for (std::size_t i = 0; i < host.query.size(); ++i)
@@ -415,7 +421,7 @@ TEST_F(JITDevice, EveryCallFails) {
 }
 
 TEST_F(JITDevice, OutOfMemory) {
-  Expected<Kernel> kernel = compile(createEngine());
+  Expected<Kernel> kernel = compileOnce();
   ASSERT_EQ(errorOf(kernel), "");
   HostOperands host;
   driver.largestBuffer = 20000;
