@@ -157,19 +157,6 @@ static FailureOr<AttentionOp> emitTile(IndexBuilder &b, AttentionOp op,
   return tile;
 }
 
-/// Whether a head has at most so many queries in every call.
-static bool hasAtMost(AttentionOp op, int64_t queries) {
-  std::optional<int64_t> most = getKnownMost(op.getQuery(), 2);
-  return most && *most <= queries;
-}
-
-/// Whether an iteration of a parallel loop computes `op` as one tile.
-static bool isTile(AttentionOp op, PlanAttr plan) {
-  return op->getParentOfType<scf::ForallOp>() &&
-         op.getQueryType().getDimSize(0) == 1 && op.getNumQueryHeads() == 1 &&
-         plan.getChunk() == 0 && hasAtMost(op, plan.getRows());
-}
-
 /// Tiles batch, query heads and query rows by 1, 1 and `queries` into parallel
 /// tiles, which are merged where an attn.merge alone reads them. Fails, without
 /// a change, if the op can not be tiled.
@@ -188,7 +175,7 @@ static LogicalResult tileAttention(RewriterBase &rewriter, AttentionOp op,
   // One tile of all queries has their number.
   if (std::optional<int64_t> known = getConstantIntValue(length))
     queries = std::min(queries, *known);
-  else if (hasAtMost(op, queries))
+  else if (auto most = getKnownMost(op.getQuery(), 2); most && *most <= queries)
     ends[2] = rewriter.getIndexAttr(queries);
   auto loop = scf::ForallOp::create(
       rewriter, loc, SmallVector<OpFoldResult>(3, zero), ends,
@@ -271,7 +258,7 @@ struct TileAttention : attn::impl::TileAttentionBase<TileAttention> {
             "expected an attn.plan with 'rows', as attn-plan attaches");
         return signalPassFailure();
       }
-      if (isTile(op, plan))
+      if (isTile(op, plan.getRows(), plan.getChunk()))
         continue;
       if (PlanAttr rest = plan.getRest()) {
         int64_t numRows = op.getQueryType().getDimSize(2);

@@ -52,6 +52,10 @@ FailureOr<PlanAttr> planAttention(AttentionOp op, Device device);
 /// The plan of that of its forms for a CPU which computes `length` queries.
 FailureOr<PlanAttr> planAttention(AttentionOp op, int64_t length);
 
+/// Whether an iteration of a parallel loop computes `op` as one tile of at most
+/// `rows` queries and a chunk of `chunk` keys.
+bool isTile(AttentionOp op, int64_t rows, int64_t chunk);
+
 /// Of attention with a number of queries that only a call knows: for which
 /// numbers of queries, at most, there are forms of their own beside that of
 /// many. Of an op whose plan says how queries are cut, one.

@@ -113,7 +113,6 @@ private:
   int64_t chooseHeadSize();
   OnlineLayout chooseLayout();
   int64_t chooseKeys();
-  bool isTile();
   FailureOr<std::optional<Packs>> planPacks();
   LogicalResult check();
   InFlightDiagnostic refuse(StringRef name) {
@@ -239,6 +238,12 @@ int64_t AttentionPlanner::chooseRowsOfFew(int64_t most) {
 /// what is parallel.
 static bool isInParallelLoop(Operation *op) {
   return op->getParentOfType<scf::ForallOp>() != nullptr;
+}
+
+bool attn::isTile(AttentionOp op, int64_t rows, int64_t chunk) {
+  std::optional<int64_t> most = getKnownMost(op.getQuery(), 2);
+  return isInParallelLoop(op) && op.getQueryType().getDimSize(0) == 1 &&
+         op.getNumQueryHeads() == 1 && chunk == 0 && most && *most <= rows;
 }
 
 /// Rows that lanes would be padded for, and that cost no more one by one. In
@@ -377,14 +382,6 @@ FailureOr<PlanAttr> AttentionPlanner::plan(QueryCount number) {
                                          .rest = *rest});
 }
 
-/// Whether an iteration of a parallel loop around the op computes it as a
-/// whole.
-bool AttentionPlanner::isTile() {
-  std::optional<int64_t> most = getKnownMost(op.getQuery(), 2);
-  return isInParallelLoop(op) && op.getQueryType().getDimSize(0) == 1 &&
-         op.getNumQueryHeads() == 1 && chunk == 0 && most && *most <= rows;
-}
-
 /// Where values are packed; nothing if they are not.
 FailureOr<std::optional<Packs>> AttentionPlanner::planPacks() {
   std::optional<Packs> given = said ? said.getPacks() : std::nullopt;
@@ -398,7 +395,7 @@ FailureOr<std::optional<Packs>> AttentionPlanner::planPacks() {
   // A part of keys is read by one tile.
   PackChoices choices;
   if (chunk == 0)
-    choices = PackChoices(op, isTile());
+    choices = PackChoices(op, isTile(op, rows, chunk));
   if (!given)
     return std::optional(choices.choose(op, rows, keys));
   if (*given == Packs::Kept && !choices.canKeep)

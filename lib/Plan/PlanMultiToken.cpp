@@ -91,8 +91,8 @@ int64_t StripPlanner::chooseKeys(int64_t rows) {
                              kKeysOfStripBlock, sizes.keysOfChunk);
 }
 
-/// What `op` says itself. An error if it says more than `what`, which is that
-/// of `known`.
+/// What `op` says itself; 0 for what it does not. An error if it says more, or
+/// what cannot be.
 static FailureOr<StripPlan> getSaid(Operation *op, bool hasKeys) {
   PlanAttr said = getPlan(op);
   if (!said)

@@ -81,8 +81,8 @@ static bool isFoundInLoop(scf::ForallOp loop, tensor::ExtractSliceOp slice) {
   return isComputed(at[0]) || isComputed(at[2]);
 }
 
-/// Whether a loop has several tiles of the queries that `query` is one of.
-static bool hasSeveralTiles(scf::ForallOp loop, Value query) {
+/// Whether where `query` begins differs between the iterations of a loop.
+static bool movesInLoop(scf::ForallOp loop, Value query) {
   auto slice = query.getDefiningOp<tensor::ExtractSliceOp>();
   if (!slice || slice.getSourceType().getRank() != 4)
     return false;
@@ -106,7 +106,7 @@ PackChoices::PackChoices(AttentionOp op, bool isTile) {
   canKeep = !loop->getParentOfType<scf::ForallOp>() &&
             loop.isDefinedOutsideOfLoop(slice.getSource());
   canShare = !isFoundInLoop(loop, slice);
-  hasSeveralTiles = ::hasSeveralTiles(loop, op.getQuery());
+  hasSeveralTiles = movesInLoop(loop, op.getQuery());
 }
 
 Packs PackChoices::choose(AttentionOp op, int64_t rows, int64_t keys) const {

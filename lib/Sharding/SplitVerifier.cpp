@@ -120,6 +120,20 @@ private:
                            "operations on tensors alone");
   }
 
+  /// Whether `expect` holds of all operands and results.
+  static LogicalResult checkValues(
+      Operation *op,
+      function_ref<LogicalResult(Value, StringRef kind, unsigned number)>
+          expect) {
+    for (OpOperand &operand : op->getOpOperands())
+      if (failed(expect(operand.get(), "operand", operand.getOperandNumber())))
+        return failure();
+    for (OpResult result : op->getResults())
+      if (failed(expect(result, "result", result.getResultNumber())))
+        return failure();
+    return success();
+  }
+
   /// Heads, features and batch entries are in one piece, as what says something
   /// of them is cut.
   LogicalResult expectPiecesOfRows(Operation *op) {
@@ -135,30 +149,19 @@ private:
                  << " with split_axes " << describe(split);
       return success();
     };
-    for (OpOperand &operand : op->getOpOperands())
-      if (failed(expect(operand.get(), "operand", operand.getOperandNumber())))
-        return failure();
-    for (OpResult result : op->getResults())
-      if (failed(expect(result, "result", result.getResultNumber())))
-        return failure();
-    return success();
+    return checkValues(op, expect);
   }
   /// Dimensions from `first` on of what an op works on.
   LogicalResult expectWholeFrom(Operation *op, int64_t first) {
-    auto expect = [&](Value value, StringRef kind, unsigned number) {
+    auto expect = [&](Value value, StringRef kind,
+                      unsigned number) -> LogicalResult {
       TensorSplit split = splits.get(value);
       for (int64_t dim = first; dim < int64_t(split.axes.size()); ++dim)
         if (split.axes[size_t(dim)] != kWhole)
           return expectWhole(op, value, dim, kind, number);
       return success();
     };
-    for (OpOperand &operand : op->getOpOperands())
-      if (failed(expect(operand.get(), "operand", operand.getOperandNumber())))
-        return failure();
-    for (OpResult result : op->getResults())
-      if (failed(expect(result, "result", result.getResultNumber())))
-        return failure();
-    return success();
+    return checkValues(op, expect);
   }
   LogicalResult expectWhole(Operation *op, Value value, int64_t dim,
                             StringRef kind, unsigned number) {
