@@ -11,7 +11,7 @@
 #include "lib/GPU/ConvertedRows.h"
 #include "lib/GPU/OnlineToVector/RegionToVector.h"
 #include "lib/Math/MathBuilder.h"
-#include "lib/Online/FusedScale.h"
+#include "lib/Online/OnlineQuery.h"
 #include "lib/Online/VisibleRange.h"
 #include "lib/Regions/RegionEvaluation.h"
 
