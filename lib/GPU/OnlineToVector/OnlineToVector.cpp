@@ -423,12 +423,10 @@ struct ConvertOnlineToVector
     : attn::impl::ConvertOnlineToVectorBase<ConvertOnlineToVector> {
   void runOnOperation() override {
     SmallVector<scf::ForallOp> loops;
-    getOperation()->walk([&](OnlineAttentionOp op) {
+    getOperation()->walk([&](OnlineAttentionOp op) -> WalkResult {
       auto loop = op->getParentOfType<scf::ForallOp>();
-      if (!loop) {
-        op.emitOpError("is lowered for a GPU in an 'scf.forall' only");
-        return WalkResult::interrupt();
-      }
+      if (!loop)
+        return op.emitOpError("is lowered for a GPU in an 'scf.forall' only");
       if (!llvm::is_contained(loops, loop))
         loops.push_back(loop);
       return WalkResult::advance();
@@ -448,8 +446,7 @@ struct ConvertOnlineToVector
       if (!isa_and_present<AttnDialect>(op->getDialect()) ||
           isa<WithBlockRangeOp>(op))
         return WalkResult::advance();
-      op->emitOpError("has no lowering for a GPU");
-      return WalkResult::interrupt();
+      return WalkResult(op->emitOpError("has no lowering for a GPU"));
     });
     if (result.wasInterrupted())
       signalPassFailure();
