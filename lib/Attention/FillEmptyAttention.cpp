@@ -63,15 +63,12 @@ struct FillEmptyAttention
     : attn::impl::FillEmptyAttentionBase<FillEmptyAttention> {
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
-    SmallVector<AttentionOp> ops;
     getOperation()->walk([&](AttentionOp op) {
-      if (op->getNumResults() != 0 && op.isKnownEmpty())
-        ops.push_back(op);
-    });
-    for (AttentionOp op : ops) {
+      if (op->getNumResults() == 0 || !op.isKnownEmpty())
+        return;
       rewriter.setInsertionPoint(op);
       rewriter.replaceOp(op, emitEmpty(rewriter, op));
-    }
+    });
   }
 };
 } // namespace

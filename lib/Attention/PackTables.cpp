@@ -153,17 +153,14 @@ void packTables(RewriterBase &rewriter, AttentionOp op, Region &region,
 struct PackTables : attn::impl::PackTablesBase<PackTables> {
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
-    SmallVector<AttentionOp> ops;
     getOperation()->walk([&](AttentionOp op) {
-      if (getPlan(op))
-        ops.push_back(op);
-    });
-    for (AttentionOp op : ops) {
+      if (!getPlan(op))
+        return;
       packTables(rewriter, op, op.getScore(), op.getScoreCapturesMutable(),
                  /*isScore=*/true);
       packTables(rewriter, op, op.getMask(), op.getMaskCapturesMutable(),
                  /*isScore=*/false);
-    }
+    });
   }
 };
 

@@ -84,12 +84,11 @@ namespace {
 struct PadHeads : attn::impl::PadHeadsBase<PadHeads> {
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
-    SmallVector<AttentionOp> ops;
-    getOperation()->walk([&](AttentionOp op) { ops.push_back(op); });
-    for (AttentionOp op : ops)
+    getOperation()->walk([&](AttentionOp op) {
       if (PlanAttr plan = getPlan(op);
           plan && plan.getHeadSize() > op.getQueryType().getDimSize(3))
         padHeads(rewriter, op, plan.getHeadSize());
+    });
   }
 };
 } // namespace

@@ -14,8 +14,6 @@
 
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/IR/PatternMatch.h"
-#include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/SetOperations.h"
 
 namespace mlir::attn {
 #define GEN_PASS_DEF_SUMMARIZETABLES
@@ -27,65 +25,7 @@ using namespace mlir::attn;
 
 namespace {
 
-/// The sizes of blocks of captured tensors, each the smallest that a load asks
-/// for.
-using BlockSizes = llvm::MapVector<Value, SmallVector<int64_t>>;
-
 constexpr StringRef kHidesNone = "hides no block of keys as a whole, because ";
-
-/// Whether another load of the region is at an index that `load` makes.
-bool decidesIndex(Operation *load) {
-  SetVector<Operation *> users;
-  getForwardSlice(load, &users);
-  return llvm::any_of(users, [](Operation *user) {
-    return TableLoad::match(user).has_value();
-  });
-}
-
-/// Adds the sizes for a region of `op` to `tables`: of a mask for all that it
-/// loads, of a score for what says where it loads. Gives the loads that have
-/// none.
-DenseSet<Operation *> addBlockSizes(AttentionOp op, Region &region,
-                                    TileShape tile, BlockSizes &tables) {
-  DenseSet<Operation *> withoutRange;
-  if (region.empty())
-    return withoutRange;
-  IndexMovements movements(region);
-  for (Operation &operation : region.front().without_terminator()) {
-    std::optional<TableLoad> load = TableLoad::match(&operation);
-    if (!load || llvm::all_of(load->indices, [&](Value index) {
-          std::optional<IndexMovement> movement = movements.find(index);
-          return movement && movement->isConstant();
-        }))
-      continue;
-    bool isOfMask = &region == &op.getMask();
-    auto argument = dyn_cast<BlockArgument>(load->table);
-    if (!argument || argument.getOwner() != &region.front() ||
-        (!isOfMask && !decidesIndex(&operation)))
-      continue;
-    Value table = op.getCapture(argument);
-    if (!isa<RankedTensorType>(table.getType()) ||
-        table.getDefiningOp<WithBlockRangeOp>())
-      continue;
-    std::optional<SmallVector<int64_t>> sizes =
-        findBlockSizes(movements, *load, tile);
-    if (!sizes) {
-      if (isOfMask)
-        operation.emitRemark()
-            << kHidesNone
-            << "its index is neither loaded nor a sum, difference, quotient or "
-               "remainder of positions";
-      withoutRange.insert(&operation);
-      continue;
-    }
-    auto [known, isNew] = tables.try_emplace(table, *sizes);
-    if (isNew)
-      continue;
-    for (auto [size, other] : llvm::zip_equal(known->second, *sizes))
-      size = std::min(size, other);
-  }
-  return withoutRange;
-}
 
 /// Says which conditions of a mask hide no keys but one by one, unless a remark
 /// on what they load has said so.
@@ -120,14 +60,16 @@ void attn::summarizeTables(RewriterBase &rewriter, ArrayRef<AttentionOp> ops,
   BlockSizes tables;
   DenseSet<Operation *> withoutRange;
   for (AttentionOp op : ops) {
-    set_union(withoutRange, addBlockSizes(op, op.getMask(), tile, tables));
-    (void)addBlockSizes(op, op.getScore(), tile, tables);
+    addBlockSizes(op, op.getMask(), tile, tables, [&](Operation *load) {
+      load->emitRemark()
+          << kHidesNone
+          << "its index is neither loaded nor a sum, difference, quotient or "
+             "remainder of positions";
+      withoutRange.insert(load);
+    });
+    addBlockSizes(op, op.getScore(), tile, tables, [](Operation *) {});
   }
   for (auto &[table, sizes] : tables) {
-    // The elements themselves are as few.
-    bool isSmall = llvm::all_of(sizes, [](int64_t size) { return size == 1; });
-    if (isSmall)
-      continue;
     rewriter.setInsertionPointAfterValue(table);
     emitBlockRange(rewriter, table, sizes);
   }

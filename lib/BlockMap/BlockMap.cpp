@@ -59,15 +59,13 @@ FailureOr<int64_t> findSize(AttentionOp op, StringRef what, int64_t byType,
     request.isUsed = true;
     if (request.given)
       return *request.given;
-    emitError(op.getLoc()) << what << " is not known while compiling: say with "
-                           << request.option << " for which to show the blocks";
-    return failure();
+    return emitError(op.getLoc())
+           << what << " is not known while compiling: say with "
+           << request.option << " for which to show the blocks";
   }
-  if (byType > kMaxRows) {
-    emitError(op.getLoc()) << what << " is " << byType
-                           << ", and may be up to 2^60";
-    return failure();
-  }
+  if (byType > kMaxRows)
+    return emitError(op.getLoc())
+           << what << " is " << byType << ", and may be up to 2^60";
   return byType;
 }
 
@@ -394,17 +392,14 @@ attn::computeBlockMaps(ModuleOp module, const BlockMapOptions &options) {
       return failure();
     maps.push_back(std::move(*map));
   }
-  if (maps.empty()) {
-    emitError(loc, "expected an attn.attention to show the blocks of");
-    return failure();
-  }
+  if (maps.empty())
+    return emitError(loc, "expected an attn.attention to show the blocks of");
   for (const Request &request : {requests.batch, requests.queryLength,
                                  requests.keyLength, requests.offset})
-    if (request.given && !request.isUsed) {
-      emitError(loc) << request.option
-                     << ": expected an attn.attention that leaves it open, got "
-                     << *request.given << " for none";
-      return failure();
-    }
+    if (request.given && !request.isUsed)
+      return emitError(loc)
+             << request.option
+             << ": expected an attn.attention that leaves it open, got "
+             << *request.given << " for none";
   return maps;
 }

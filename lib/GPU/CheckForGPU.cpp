@@ -6,12 +6,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/AttnOps.h"
+#include "lib/GPU/ForallToGPU/HostCode.h"
 #include "lib/GPU/Passes.h"
 
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 namespace mlir::attn {
 #define GEN_PASS_DEF_CHECKFORGPU
@@ -21,12 +22,20 @@ namespace mlir::attn {
 using namespace mlir;
 using namespace mlir::attn;
 
-static LogicalResult check(AttentionOp op) {
+/// Whether `op` is on tensors of `elements`, none of which are of f64.
+static LogicalResult checkTypes(Operation *op, ArrayRef<Type> elements,
+                                StringRef supported = "f32, f16 and bf16") {
   if (op->getNumResults() == 0)
-    return op.emitOpError("is lowered for a GPU on tensors only, got memrefs");
-  if (op.getElementType().isF64())
-    return op.emitOpError(
-        "is lowered for a GPU in f32, f16 and bf16 only, got f64");
+    return op->emitOpError("is lowered for a GPU on tensors only, got memrefs");
+  if (llvm::any_of(elements, llvm::IsaPred<Float64Type>))
+    return op->emitOpError("is lowered for a GPU in ")
+           << supported << " only, got f64";
+  return success();
+}
+
+static LogicalResult check(AttentionOp op) {
+  if (failed(checkTypes(op, op.getElementType())))
+    return failure();
   // Weights in f16 are multiplied by at most 2^15.
   double kept =
       op.hasDropout() ? 1 - op.getDropoutRate()->convertToDouble() : 1.0;
@@ -45,21 +54,11 @@ static LogicalResult check(AttentionOp op) {
 }
 
 static LogicalResult check(MergeOp op) {
-  if (op->getNumResults() == 0)
-    return op.emitOpError("is lowered for a GPU on tensors only, got memrefs");
-  if (getElementTypeOrSelf(op.getLse1()).isF64())
-    return op.emitOpError(
-        "is lowered for a GPU in f32, f16 and bf16 only, got f64");
-  return success();
+  return checkTypes(op, getElementTypeOrSelf(op.getLse1()));
 }
 
 static LogicalResult check(RopeOp op) {
-  if (op->getNumResults() == 0)
-    return op.emitOpError("is lowered for a GPU on tensors only, got memrefs");
-  if (op.getInputType().getElementType().isF64())
-    return op.emitOpError(
-        "is lowered for a GPU in f32, f16 and bf16 only, got f64");
-  return success();
+  return checkTypes(op, op.getInputType().getElementType());
 }
 
 //===----------------------------------------------------------------------===//
@@ -112,12 +111,11 @@ static LogicalResult checkRows(CacheReadOp read) {
 }
 
 static LogicalResult check(CacheAppendOp op) {
-  if (op->getNumResults() == 0)
-    return op.emitOpError("is lowered for a GPU on tensors only, got memrefs");
-  if (op.getCacheType().getElementType().isF64() ||
-      getElementTypeOrSelf(op.getRows()).isF64())
-    return op.emitOpError(
-        "is lowered for a GPU in f32, f16, bf16 and i8 only, got f64");
+  if (failed(checkTypes(op,
+                        {op.getCacheType().getElementType(),
+                         getElementTypeOrSelf(op.getRows())},
+                        "f32, f16, bf16 and i8")))
+    return failure();
   if (op.getSequences())
     return op.emitOpError("is not lowered for a GPU with packed rows");
   return success();
@@ -145,12 +143,7 @@ static StringRef getWrittenName(Operation *op) {
 }
 
 static LogicalResult check(linalg::LinalgOp op) {
-  bool isElementwise =
-      op.getNumParallelLoops() == op.getNumLoops() &&
-      llvm::all_of(op.getIndexingMapsArray(), [](AffineMap map) {
-        return map.isProjectedPermutation(/*allowZeroInResults=*/false);
-      });
-  if (isElementwise)
+  if (isElementwise(op))
     return success();
   return emitError(op.getLoc())
          << "'" << getWrittenName(op)
@@ -159,25 +152,21 @@ static LogicalResult check(linalg::LinalgOp op) {
 }
 
 static LogicalResult checkOfDialect(Operation *op) {
-  if (auto attention = dyn_cast<AttentionOp>(op))
-    return check(attention);
-  if (auto merge = dyn_cast<MergeOp>(op))
-    return check(merge);
-  if (auto read = dyn_cast<CacheReadOp>(op))
-    return check(read);
-  if (auto append = dyn_cast<CacheAppendOp>(op))
-    return check(append);
-  if (auto rope = dyn_cast<RopeOp>(op))
-    return check(rope);
-  if (isa<ProjectionOp>(op)) // The first that a layer has become.
-    return op->emitOpError("is not lowered for a GPU, and neither is an "
-                           "'attn.multi_head_attention', which has some");
-  // A table with its ranges is the table in memory, and what checks report is
-  // asserted too.
-  if (isa<AttnDialect>(op->getDialect()) &&
-      !isa<WithBlockRangeOp, ReportOp>(op))
-    return op->emitOpError("is not lowered for a GPU");
-  return success();
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case<AttentionOp, MergeOp, CacheReadOp, CacheAppendOp, RopeOp>(
+          [](auto known) { return check(known); })
+      .Case([](ProjectionOp first) { // That a layer has become.
+        return first.emitOpError("is not lowered for a GPU, and neither is an "
+                                 "'attn.multi_head_attention', which has some");
+      })
+      // A table with its ranges is the table in memory, and what checks report
+      // is asserted too.
+      .Case<WithBlockRangeOp, ReportOp>([](auto) { return success(); })
+      .Default([](Operation *other) -> LogicalResult {
+        if (isa<AttnDialect>(other->getDialect()))
+          return other->emitOpError("is not lowered for a GPU");
+        return success();
+      });
 }
 
 static LogicalResult checkOther(Operation *op) {

@@ -244,9 +244,8 @@ void ConvertMathToNVVM::runOnOperation() {
     if (!isa<math::MathDialect>(op->getDialect()) &&
         !isa<arith::MaxNumFOp, arith::MinNumFOp, arith::RemFOp>(op))
       return WalkResult::advance();
-    op->emitOpError("has no instruction on GPUs for ")
-        << op->getResult(0).getType();
-    return WalkResult::interrupt();
+    return WalkResult(op->emitOpError("has no instruction on GPUs for ")
+                      << op->getResult(0).getType());
   });
   if (result.wasInterrupted())
     signalPassFailure();

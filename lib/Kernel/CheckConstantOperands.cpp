@@ -9,6 +9,7 @@
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 namespace mlir::attn {
 #define GEN_PASS_DEF_CHECKCONSTANTOPERANDS
@@ -19,7 +20,7 @@ using namespace mlir;
 
 /// The one dynamic size that a group may have follows from the others, which it
 /// is divided by.
-static LogicalResult verifyExpansion(tensor::ExpandShapeOp op) {
+static LogicalResult verify(tensor::ExpandShapeOp op) {
   RankedTensorType result = op.getResultType();
   for (auto [source, group] : llvm::enumerate(op.getReassociationIndices())) {
     if (group.size() == 1 || !op.getSrcType().isDynamicDim(source))
@@ -38,7 +39,7 @@ static LogicalResult verifyExpansion(tensor::ExpandShapeOp op) {
   return success();
 }
 
-static LogicalResult verifyDimension(tensor::DimOp op) {
+static LogicalResult verify(tensor::DimOp op) {
   auto type = dyn_cast<RankedTensorType>(op.getSource().getType());
   std::optional<int64_t> index = op.getConstantIndex();
   if (!type || !index || (*index >= 0 && *index < type.getRank()))
@@ -48,7 +49,7 @@ static LogicalResult verifyDimension(tensor::DimOp op) {
 }
 
 /// Other loops have a verifier for it.
-static LogicalResult verifyStep(scf::ForOp op) {
+static LogicalResult verify(scf::ForOp op) {
   std::optional<APInt> step = op.getConstantStep();
   if (!step ||
       (op.getUnsignedCmp() ? !step->isZero() : step->isStrictlyPositive()))
@@ -57,7 +58,7 @@ static LogicalResult verifyStep(scf::ForOp op) {
          << toString(*step, /*Radix=*/10, /*Signed=*/true);
 }
 
-static LogicalResult verifyPadding(tensor::PadOp op) {
+static LogicalResult verify(tensor::PadOp op) {
   for (auto padding : {op.getMixedLowPad(), op.getMixedHighPad()})
     for (OpFoldResult each : padding)
       if (std::optional<int64_t> count = getConstantIntValue(each);
@@ -75,25 +76,25 @@ static LogicalResult verifySizes(Operation *op, ValueRange sizes) {
   return success();
 }
 
+static LogicalResult verify(tensor::EmptyOp op) {
+  return verifySizes(op, op.getDynamicSizes());
+}
+
+static LogicalResult verify(tensor::GenerateOp op) {
+  return verifySizes(op, op.getDynamicExtents());
+}
+
 /// Emits an error for operations that constant operands leave undefined, and
 /// that passes could crash on: sizes of dimensions that a tensor does not have,
 /// loops whose step is not positive, negative padding, dimensions expanded to
 /// sizes that do not follow from theirs.
 static LogicalResult verifyConstantOperands(Operation *root) {
   WalkResult result = root->walk([](Operation *op) -> WalkResult {
-    if (auto empty = dyn_cast<tensor::EmptyOp>(op))
-      return verifySizes(op, empty.getDynamicSizes());
-    if (auto generated = dyn_cast<tensor::GenerateOp>(op))
-      return verifySizes(op, generated.getDynamicExtents());
-    if (auto dim = dyn_cast<tensor::DimOp>(op))
-      return verifyDimension(dim);
-    if (auto loop = dyn_cast<scf::ForOp>(op))
-      return verifyStep(loop);
-    if (auto pad = dyn_cast<tensor::PadOp>(op))
-      return verifyPadding(pad);
-    if (auto expansion = dyn_cast<tensor::ExpandShapeOp>(op))
-      return verifyExpansion(expansion);
-    return WalkResult::advance();
+    return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+        .Case<tensor::EmptyOp, tensor::GenerateOp, tensor::DimOp, scf::ForOp,
+              tensor::PadOp, tensor::ExpandShapeOp>(
+            [](auto known) { return verify(known); })
+        .Default([](Operation *) { return success(); });
   });
   return failure(result.wasInterrupted());
 }

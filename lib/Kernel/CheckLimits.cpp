@@ -73,10 +73,8 @@ static LogicalResult verifyFunction(func::FuncOp func) {
 static LogicalResult verifyTypes(ModuleOp module) {
   Operation *current = nullptr;
   AttrTypeWalker types; // Looks at each once.
-  types.addWalk([&](Type type) {
-    return failed(verifyType(current, type)) ? WalkResult::interrupt()
-                                             : WalkResult::advance();
-  });
+  types.addWalk(
+      [&](Type type) { return WalkResult(verifyType(current, type)); });
   WalkResult result = module->walk<WalkOrder::PreOrder>([&](Operation *op) {
     current = op;
     if (auto func = dyn_cast<func::FuncOp>(op))

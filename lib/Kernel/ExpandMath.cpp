@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialect/Shared/IndexBuilder.h"
 #include "lib/Kernel/Passes.h"
 #include "lib/Math/MathBuilder.h"
 
 #include "mlir/Dialect/Math/Transforms/Passes.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -24,10 +24,6 @@ using namespace mlir;
 using namespace mlir::attn;
 
 namespace {
-
-Value createInteger(OpBuilder &b, Location loc, Type type, int64_t value) {
-  return arith::ConstantOp::create(b, loc, b.getIntegerAttr(type, value));
-}
 
 /// |x| = inf.
 Value expandIsInf(MathBuilder &b, math::IsInfOp op) {
@@ -61,40 +57,27 @@ Value expandExpM1(MathBuilder &b, math::ExpM1Op op) {
 
 /// Squares and multiplies, once for every bit of the exponent. Of bases with
 /// negative exponents only 1 and -1 give something, as with exponent -n.
-Value expandIPow(MathBuilder &b, math::IPowIOp op) {
-  Location loc = op.getLoc();
+Value expandIPow(MathBuilder &builder, math::IPowIOp op) {
+  IndexBuilder b(op.getLoc(), builder);
   Value base = op.getLhs(), exponent = op.getRhs();
   Type type = base.getType();
   unsigned width = type.isIndex() ? IndexType::kInternalStorageBitWidth
                                   : type.getIntOrFloatBitWidth();
-  Value zero = createInteger(b, loc, type, 0);
-  Value one = createInteger(b, loc, type, 1);
-  Value lower = createInteger(b, loc, b.getIndexType(), 0);
-  Value upper = createInteger(b, loc, b.getIndexType(), width);
-  Value step = createInteger(b, loc, b.getIndexType(), 1);
-  auto body = [&](OpBuilder &b, Location loc, Value, ValueRange carried) {
+  Value zero = b.zero(type),
+        one = arith::ConstantOp::create(b, b.getOneAttr(type));
+  auto body = [&](Value, ValueRange carried) -> SmallVector<Value> {
     Value result = carried[0], square = carried[1], rest = carried[2];
-    Value odd =
-        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne,
-                              arith::AndIOp::create(b, loc, rest, one), zero);
-    Value product = arith::MulIOp::create(b, loc, result, square);
-    Value next = arith::SelectOp::create(b, loc, odd, product, result);
+    Value odd = b.compare(arith::CmpIPredicate::ne, b.bitAnd(rest, one), zero);
+    Value next = b.select(odd, b.mul(result, square), result);
     // i1 has one bit, and no shift by 1.
     Value half =
-        width == 1 ? zero : Value(arith::ShRUIOp::create(b, loc, rest, one));
-    scf::YieldOp::create(
-        b, loc, {next, arith::MulIOp::create(b, loc, square, square), half});
+        width == 1 ? zero : Value(arith::ShRUIOp::create(b, rest, one));
+    return {next, b.mul(square, square), half};
   };
-  Value power = scf::ForOp::create(b, loc, lower, upper, step,
-                                   ValueRange{one, base, exponent}, body)
-                    .getResult(0);
-  Value negative =
-      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, exponent, zero);
-  Value absolute = math::AbsIOp::create(b, loc, base);
-  Value isUnit =
-      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, absolute, one);
-  Value inverse = arith::SelectOp::create(b, loc, isUnit, power, zero);
-  return arith::SelectOp::create(b, loc, negative, inverse, power);
+  Value power = b.loop(0, width, 1, ValueRange{one, base, exponent}, body)[0];
+  Value absolute = math::AbsIOp::create(b, base);
+  Value inverse = b.select(b.isEqual(absolute, one), power, zero);
+  return b.select(b.isLess(exponent, zero), inverse, power);
 }
 
 template <typename Op, Value (*expand)(MathBuilder &, Op)>

@@ -95,9 +95,7 @@ static LogicalResult verifyOp(Operation *op) {
 }
 
 LogicalResult attn::verifyKernelForm(ModuleOp module) {
-  WalkResult result = module.getBody()->walk([](Operation *op) {
-    return failed(verifyOp(op)) ? WalkResult::interrupt()
-                                : WalkResult::advance();
-  });
+  WalkResult result = module.getBody()->walk(
+      [](Operation *op) { return WalkResult(verifyOp(op)); });
   return failure(result.wasInterrupted());
 }

@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialect/Shared/DestinationStyle.h"
 #include "lib/Kernel/ExternalModels.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/DialectRegistry.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/IR/Attributes.h"
 #include "llvm/IR/Intrinsics.h"
 #include "llvm/IR/LLVMContext.h"
@@ -18,38 +18,28 @@
 using namespace mlir;
 
 namespace {
-struct CallIntrinsicEffects
-    : MemoryEffectOpInterface::ExternalModel<CallIntrinsicEffects,
-                                             LLVM::CallIntrinsicOp> {
-  void
-  getEffects(Operation *op,
-             SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
-                 &effects) const {
-    llvm::Intrinsic::ID id = llvm::Intrinsic::lookupIntrinsicID(
-        cast<LLVM::CallIntrinsicOp>(op).getIntrin());
-    llvm::LLVMContext context;
-    if (id != llvm::Intrinsic::not_intrinsic &&
-        llvm::Intrinsic::getFnAttributes(context, id)
-            .getMemoryEffects()
-            .doesNotAccessMemory())
-      return;
-    effects.emplace_back(MemoryEffects::Read::get());
-    effects.emplace_back(MemoryEffects::Write::get());
-  }
-};
+bool isPlain(LLVM::CallIntrinsicOp op) {
+  llvm::Intrinsic::ID id = llvm::Intrinsic::lookupIntrinsicID(op.getIntrin());
+  llvm::LLVMContext context;
+  return id != llvm::Intrinsic::not_intrinsic &&
+         llvm::Intrinsic::getFnAttributes(context, id)
+             .getMemoryEffects()
+             .doesNotAccessMemory();
+}
 
-struct InlineAsmEffects
-    : MemoryEffectOpInterface::ExternalModel<InlineAsmEffects,
-                                             LLVM::InlineAsmOp> {
-  void
-  getEffects(Operation *op,
-             SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
-                 &effects) const {
-    // It may only touch memory through an operand.
-    bool isPlain = !cast<LLVM::InlineAsmOp>(op).getHasSideEffects() &&
-                   llvm::none_of(op->getOperandTypes(),
-                                 llvm::IsaPred<LLVM::LLVMPointerType>);
-    if (isPlain)
+/// It may only touch memory through an operand.
+bool isPlain(LLVM::InlineAsmOp op) {
+  return !op.getHasSideEffects() &&
+         llvm::none_of(op->getOperandTypes(),
+                       llvm::IsaPred<LLVM::LLVMPointerType>);
+}
+
+/// Reads and writes any memory, unless it is plain.
+template <typename Op>
+struct EffectsUnlessPlain
+    : MemoryEffectOpInterface::ExternalModel<EffectsUnlessPlain<Op>, Op> {
+  void getEffects(Operation *op, attn::MemoryEffectList &effects) const {
+    if (isPlain(cast<Op>(op)))
       return;
     effects.emplace_back(MemoryEffects::Read::get());
     effects.emplace_back(MemoryEffects::Write::get());
@@ -59,7 +49,9 @@ struct InlineAsmEffects
 
 void attn::registerMemoryEffectModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, LLVM::LLVMDialect *) {
-    LLVM::CallIntrinsicOp::attachInterface<CallIntrinsicEffects>(*context);
-    LLVM::InlineAsmOp::attachInterface<InlineAsmEffects>(*context);
+    LLVM::CallIntrinsicOp::attachInterface<
+        EffectsUnlessPlain<LLVM::CallIntrinsicOp>>(*context);
+    LLVM::InlineAsmOp::attachInterface<EffectsUnlessPlain<LLVM::InlineAsmOp>>(
+        *context);
   });
 }

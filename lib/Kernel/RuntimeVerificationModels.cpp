@@ -44,10 +44,10 @@ struct Checks : attn::IndexBuilder {
     // Constants have been checked.
     if (getConstantIntValue(step))
       return;
-    Value zero = arith::ConstantOp::create(*this, getZeroAttr(step.getType()));
     auto predicate =
         isUnsigned ? arith::CmpIPredicate::ugt : arith::CmpIPredicate::sgt;
-    require(compare(predicate, step, zero), "step is not positive");
+    require(compare(predicate, step, zero(step.getType())),
+            "step is not positive");
   }
 
   Operation *op;
@@ -207,16 +207,9 @@ void checkExpandShape(tensor::ExpandShapeOp expand, Checks checks) {
 }
 } // namespace
 
-template <typename... Ops>
-static void attachSignedDivision(MLIRContext *context) {
-  (Ops::template attachInterface<Model<Ops, checkDivision<Ops, true>>>(
-       *context),
-   ...);
-}
-
-template <typename... Ops>
-static void attachUnsignedDivision(MLIRContext *context) {
-  (Ops::template attachInterface<Model<Ops, checkDivision<Ops, false>>>(
+template <bool isSigned, typename... Ops>
+static void attachDivision(MLIRContext *context) {
+  (Ops::template attachInterface<Model<Ops, checkDivision<Ops, isSigned>>>(
        *context),
    ...);
 }
@@ -232,20 +225,20 @@ static void attach(MLIRContext *context) {
 
 void attn::registerRuntimeVerificationModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, arith::ArithDialect *) {
-    attachSignedDivision<arith::DivSIOp, arith::CeilDivSIOp,
-                         arith::FloorDivSIOp, arith::RemSIOp>(context);
-    attachUnsignedDivision<arith::DivUIOp, arith::CeilDivUIOp, arith::RemUIOp>(
-        context);
+    attachDivision</*isSigned=*/true, arith::DivSIOp, arith::CeilDivSIOp,
+                   arith::FloorDivSIOp, arith::RemSIOp>(context);
+    attachDivision</*isSigned=*/false, arith::DivUIOp, arith::CeilDivUIOp,
+                   arith::RemUIOp>(context);
     attachShift<arith::ShLIOp, arith::ShRSIOp, arith::ShRUIOp>(context);
   });
   registry.addExtension(+[](MLIRContext *context, attn::AttnDialect *) {
     attach<attn::OnlineAttentionOp, checkOnline>(context);
   });
   registry.addExtension(+[](MLIRContext *context, index::IndexDialect *) {
-    attachSignedDivision<index::DivSOp, index::CeilDivSOp, index::FloorDivSOp,
-                         index::RemSOp>(context);
-    attachUnsignedDivision<index::DivUOp, index::CeilDivUOp, index::RemUOp>(
-        context);
+    attachDivision</*isSigned=*/true, index::DivSOp, index::CeilDivSOp,
+                   index::FloorDivSOp, index::RemSOp>(context);
+    attachDivision</*isSigned=*/false, index::DivUOp, index::CeilDivUOp,
+                   index::RemUOp>(context);
     attachShift<index::ShlOp, index::ShrSOp, index::ShrUOp>(context);
   });
   registry.addExtension(+[](MLIRContext *context, scf::SCFDialect *) {

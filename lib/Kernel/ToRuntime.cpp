@@ -152,11 +152,15 @@ uint64_t getAlignment(memref::AllocOp op) {
 }
 uint64_t getAlignment(gpu::AllocOp) { return defaultAlignment; }
 
+/// What the runtime has for an operation.
+StringRef getFunction(memref::AllocOp) { return "attn_rt_alloc"; }
+StringRef getFunction(memref::DeallocOp) { return "attn_rt_free"; }
+StringRef getFunction(gpu::AllocOp) { return "attn_gpu_alloc"; }
+StringRef getFunction(gpu::DeallocOp) { return "attn_gpu_free"; }
+
 /// Of memory of the host, or of a GPU.
 template <typename OpTy> struct AllocToRuntime : RuntimePattern<OpTy> {
-  AllocToRuntime(const LLVMTypeConverter &converter, RuntimeSymbols &symbols,
-                 StringRef function)
-      : RuntimePattern<OpTy>(converter, symbols), function(function) {}
+  using RuntimePattern<OpTy>::RuntimePattern;
 
   LogicalResult
   matchAndRewrite(OpTy op, typename OpTy::Adaptor adaptor,
@@ -170,7 +174,7 @@ template <typename OpTy> struct AllocToRuntime : RuntimePattern<OpTy> {
       return rewriter.notifyMatchFailure(op, "is asynchronous");
     Type word = this->getIndexType();
     FailureOr<LLVM::LLVMFuncOp> alloc = this->symbols.getFunction(
-        rewriter, function, {word, word}, this->getPtrType());
+        rewriter, getFunction(op), {word, word}, this->getPtrType());
     if (failed(alloc))
       return failure();
 
@@ -209,14 +213,10 @@ private:
     }
     return result;
   }
-
-  StringRef function;
 };
 
 template <typename OpTy> struct DeallocToRuntime : RuntimePattern<OpTy> {
-  DeallocToRuntime(const LLVMTypeConverter &converter, RuntimeSymbols &symbols,
-                   StringRef function)
-      : RuntimePattern<OpTy>(converter, symbols), function(function) {}
+  using RuntimePattern<OpTy>::RuntimePattern;
 
   LogicalResult
   matchAndRewrite(OpTy op, typename OpTy::Adaptor adaptor,
@@ -226,7 +226,7 @@ template <typename OpTy> struct DeallocToRuntime : RuntimePattern<OpTy> {
     if (op->getNumResults() != 0 || op->getNumOperands() != 1)
       return rewriter.notifyMatchFailure(op, "is asynchronous");
     FailureOr<LLVM::LLVMFuncOp> free = this->symbols.getFunction(
-        rewriter, function, this->getPtrType(), this->getVoidType());
+        rewriter, getFunction(op), this->getPtrType(), this->getVoidType());
     if (failed(free))
       return failure();
     Value pointer = MemRefDescriptor(adaptor.getMemref())
@@ -234,9 +234,6 @@ template <typename OpTy> struct DeallocToRuntime : RuntimePattern<OpTy> {
     rewriter.replaceOpWithNewOp<LLVM::CallOp>(op, *free, pointer);
     return success();
   }
-
-private:
-  StringRef function;
 };
 
 struct ConvertToRuntimeCalls
@@ -245,15 +242,10 @@ struct ConvertToRuntimeCalls
     LLVMTypeConverter converter(&getContext());
     RewritePatternSet patterns(&getContext());
     RuntimeSymbols symbols(getOperation());
-    patterns.add<AssertToRuntime, ReportToRuntime>(converter, symbols);
-    patterns.add<AllocToRuntime<memref::AllocOp>>(converter, symbols,
-                                                  "attn_rt_alloc");
-    patterns.add<DeallocToRuntime<memref::DeallocOp>>(converter, symbols,
-                                                      "attn_rt_free");
-    patterns.add<AllocToRuntime<gpu::AllocOp>>(converter, symbols,
-                                               "attn_gpu_alloc");
-    patterns.add<DeallocToRuntime<gpu::DeallocOp>>(converter, symbols,
-                                                   "attn_gpu_free");
+    patterns
+        .add<AssertToRuntime, ReportToRuntime, AllocToRuntime<memref::AllocOp>,
+             DeallocToRuntime<memref::DeallocOp>, AllocToRuntime<gpu::AllocOp>,
+             DeallocToRuntime<gpu::DeallocOp>>(converter, symbols);
     ConversionTarget target(getContext());
     target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
     target.addIllegalOp<attn::ReportOp, cf::AssertOp, memref::AllocOp,

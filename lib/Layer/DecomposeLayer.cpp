@@ -292,21 +292,14 @@ private:
 
 } // namespace
 
-/// Replaces a layer by the ops that it is made of.
-static void decomposeLayer(RewriterBase &rewriter, MultiHeadAttentionOp op) {
-  OpBuilder::InsertionGuard guard(rewriter);
-  rewriter.setInsertionPoint(op);
-  rewriter.replaceOp(op, LayerBuilder(op, rewriter).emit());
-}
-
 namespace {
 struct DecomposeLayer : attn::impl::DecomposeLayerBase<DecomposeLayer> {
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
-    SmallVector<MultiHeadAttentionOp> ops;
-    getOperation()->walk([&](MultiHeadAttentionOp op) { ops.push_back(op); });
-    for (MultiHeadAttentionOp op : ops)
-      decomposeLayer(rewriter, op);
+    getOperation()->walk([&](MultiHeadAttentionOp op) {
+      rewriter.setInsertionPoint(op);
+      rewriter.replaceOp(op, LayerBuilder(op, rewriter).emit());
+    });
   }
 };
 } // namespace

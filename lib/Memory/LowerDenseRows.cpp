@@ -109,10 +109,7 @@ namespace {
 struct LowerDenseRows : attn::impl::LowerDenseRowsBase<LowerDenseRows> {
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
-    SmallVector<DenseRowsOp> ops;
-    getOperation()->walk([&](DenseRowsOp op) { ops.push_back(op); });
-    for (DenseRowsOp op : ops)
-      lower(rewriter, op);
+    getOperation()->walk([&](DenseRowsOp op) { lower(rewriter, op); });
   }
 };
 } // namespace

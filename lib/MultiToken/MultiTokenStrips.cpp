@@ -56,17 +56,8 @@ SmallVector<Value> StripLowering::emit() {
       fold({dim(op.getQuery(), 0), op.getNumQueryHeads() / heads, numRows}),
       op.getOuts(), fold({1, 1, tileRows}));
   SmallVector<Value> ivs(loop.getInductionVars());
-  Tile tile;
-  tile.batch = ivs[0];
-  tile.group = ivs[1];
-  tile.numHeads = heads;
-  tile.firstHead = mul(ivs[1], heads);
-  tile.first = sub(add(past, ivs[2]), scoreRows - tileRows);
-  tile.position =
-      add(op.createFirstPosition(*this, tile.batch, numQueries, numKeys),
-          tile.first);
-  emitKeys(tile);
-  emitQueries(tile);
+  Value firstHead = mul(ivs[1], heads);
+  Tile tile = createTile(ivs[0], firstHead, add(past, ivs[2]));
   Value count = minU(sub(numRows, ivs[2]), tileRows);
   auto [output, logSumExp] = emitTile(tile);
   ValueRange outs = loop.getRegionIterArgs();
@@ -85,6 +76,19 @@ SmallVector<Value> StripLowering::emit() {
                      outs[1],
                      {{tile.batch, tile.firstHead, ivs[2]}, {1, heads, count}});
   return loop.getResults();
+}
+
+StripTile StripLowering::createTile(Value batch, Value firstHead, Value first) {
+  Tile tile;
+  tile.batch = batch;
+  tile.numHeads = heads;
+  tile.firstHead = firstHead;
+  tile.first = sub(first, scoreRows - tileRows);
+  tile.position = add(op.createFirstPosition(*this, batch, numQueries, numKeys),
+                      tile.first);
+  emitKeys(tile);
+  emitQueries(tile);
+  return tile;
 }
 
 Value StripLowering::emitKeyBlocks(Value keys) {

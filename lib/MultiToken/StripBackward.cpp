@@ -19,14 +19,9 @@ StripBackward::StripBackward(MultiTokenAttentionBackwardOp op,
                              OpBuilder &builder, PlanAttr plan)
     : StripLowering(attention, builder), gradients(op), slope(slope),
       unitHeads(std::lcm(heads, attention.getGroupSize())) {
-  tileRows = plan.getRows();
-  int64_t multiple = tileRows < kRowMultiple ? 1 : kRowMultiple;
-  weightRows = llvm::alignTo(tileRows + after.getQueryHalo(), multiple);
-  scoreRows = llvm::alignTo(weightRows + before.getQueryHalo(), multiple);
+  setTile(plan);
   frontRows = scoreRows - weightRows;
   gradientRows = scoreRows + before.getQueryHalo();
-  margin = llvm::alignTo(
-      std::max<int64_t>({before.getKeyHalo(), after.getKeyHalo(), 1}), 16);
   firstColumn = margin;
   chunkBlocks = lead = leadBlocks = 0;
 }
@@ -109,17 +104,8 @@ void StripBackward::emitIteration(scf::ForallOp forall) {
     Value c = mul(group, heads);
     auto emitRows = [&](Value number, ValueRange carried) {
       Value row = mul(number, tileRows);
-      Tile tile;
-      tile.batch = batch;
-      tile.numHeads = heads;
-      tile.firstHead = add(firstHead, c);
-      tile.first = sub(add(past, row), scoreRows - tileRows);
-      tile.position =
-          add(op.createFirstPosition(*this, batch, numQueries, numKeys),
-              tile.first);
-      emitKeys(tile);
-      emitQueries(tile);
-      return emitTile(tile, c, row, carried);
+      Value head = add(firstHead, c);
+      return emitTile(createTile(batch, head, add(past, row)), c, row, carried);
     };
     Value numTiles = ceilDiv(numRows, tileRows);
     return loop(0, numTiles, carried, emitRows);

@@ -115,22 +115,6 @@ private:
   Box getBlock(const Tile &tile, int64_t row, int64_t numRows, Value column) {
     return {{0, row, column}, {tile.numHeads, numRows, kKeys}};
   }
-  StageInput getInput(Value strip, llvm::function_ref<Value(Value)> isHidden,
-                      double mark) {
-    return {strip, Value(), isHidden, /*marksAreZero=*/true, mark, Value()};
-  }
-  /// How many keys of a block there are.
-  Value emitCount(const Tile &tile, Value first) {
-    return minU(sub(tile.end, first), kKeys);
-  }
-  /// Rows of keys, as f32.
-  Value emitKeyRows(const Tile &tile, Value tensor, Value c, Value first,
-                    Value count) {
-    return convertElements(extractRows(tensor, tile.batch,
-                                       emitKeyHead(add(tile.firstHead, c)),
-                                       first, count),
-                           f32);
-  }
   MultiTokenAttentionBackwardOp gradients;
   Region &slope;
   int64_t unitHeads; ///< Query heads of an iteration.

@@ -70,7 +70,6 @@ SmallVector<Value> StripBackward::emitTile(const Tile &tile, Value c, Value row,
 StripBackward::Strips StripBackward::emitStrips(const Tile &tile) {
   Strips strips;
   Value weights = emitScores(tile);
-  auto isHidden = [&](Value x) { return isMinusZero(x); };
   if (before.kernel || before.mixing) {
     Box columns = getKeyColumns(tile, 0, scoreRows);
     // What is visible is never -0.0.
@@ -83,7 +82,7 @@ StripBackward::Strips StripBackward::emitStrips(const Tile &tile) {
         forEachBlock(tile, weights, [&](Value, Value column, Value weights) {
           Box target = getBlock(tile, 0, weightRows, column);
           Value block = emitStages(
-              tile, before, getInput(strips.scores, isHidden, -kInfinity),
+              tile, before, {.strip = strips.scores, .mark = -kInfinity},
               column, weightRows, extract(weights, target), 0);
           return insert(block, weights, target);
         });
@@ -118,14 +117,13 @@ Value StripBackward::addToValues(const Tile &tile, Value c,
   int64_t size = op.getValueType().getDimSize(3);
   AffineExpr j, d, r;
   bindDims(getContext(), j, d, r);
-  auto isHidden = [&](Value x) { return isMinusZero(x); };
   return forEachBlock(tile, sums, [&](Value block, Value column, Value sums) {
     Value first = getFirstKey(tile, block), count = emitCount(tile, first);
     Value weights = strips.probabilities;
     int64_t row = weightRows - tileRows;
     if (after.kernel || after.mixing) {
       weights = emitStages(
-          tile, after, getInput(strips.probabilities, isHidden, -0.0), column,
+          tile, after, {.strip = strips.probabilities, .mark = -0.0}, column,
           tileRows, empty({tile.numHeads, tileRows, kKeys}, f32), 0);
       column = zero;
       row = 0;
@@ -231,9 +229,8 @@ Value StripBackward::emitMixingInput(const Tile &tile, const Side &side,
   if (!side.stages.kernel)
     return extract(side.read, getBlock(tile, numRead - side.numRows,
                                        side.numRows, column));
-  auto isHidden = [&](Value x) { return isMinusZero(x); };
   Stages convolution = {side.stages.kernel, Value()};
-  return emitStages(tile, convolution, getInput(side.read, isHidden, 0.0),
+  return emitStages(tile, convolution, {.strip = side.read, .mark = 0.0},
                     column, side.numRows,
                     empty({tile.numHeads, side.numRows, kKeys}, f32), 0);
 }
@@ -243,7 +240,6 @@ Value StripBackward::goBackThroughMixing(const Tile &tile, Value c,
                                          MutableArrayRef<Value> sums) {
   int64_t mixed = cast<ShapedType>(side.stages.mixing.getType()).getDimSize(1),
           rows = side.numRows, numGroups = tile.numHeads / mixed;
-  auto isHidden = [&](Value x) { return isMinusZero(x); };
   AffineExpr e, o, r, j;
   bindDims(getContext(), e, o, r, j);
   // Of each row, so that only its keys are added up by lanes.
@@ -269,7 +265,7 @@ Value StripBackward::goBackThroughMixing(const Tile &tile, Value c,
             });
         Stages transposed = {Value(), side.transposed.mixing};
         Value mixedBlock = emitMixed(
-            tile, transposed, getInput(side.read, isHidden, 0.0), column, rows,
+            tile, transposed, {.strip = side.read, .mark = 0.0}, column, rows,
             written, empty({tile.numHeads, rows, kKeys}, f32), 0);
         return SmallVector<Value>{insert(mixedBlock, carried[0], own), ofRows};
       });
@@ -321,8 +317,8 @@ Value StripBackward::emitTransposed(const Tile &tile, Stages transposed,
                                     Value gradient, Value column,
                                     int64_t numRows, Value destination) {
   Stages convolution = {transposed.kernel, Value()};
-  return emitStages(tile, convolution, getInput(gradient, nullptr, 0.0), column,
-                    numRows, destination, 0);
+  return emitStages(tile, convolution, {.strip = gradient}, column, numRows,
+                    destination, 0);
 }
 
 //===----------------------------------------------------------------------===//

@@ -40,7 +40,7 @@ inline int64_t choosePartRows(int64_t rows) {
 
 /// The rows and keys of a tile.
 struct StripTile {
-  Value batch, group;
+  Value batch;
   int64_t numHeads; ///< That a strip has.
   Value firstHead;
   Value first;      ///< Row of the query that row 0 of scores is; may be < 0.
@@ -67,6 +67,8 @@ protected:
   /// Of an op whose gradients are computed, which chooses sizes of its own.
   StripLowering(MultiTokenAttentionOp op, OpBuilder &builder);
 
+  /// The tile whose rows of the output begin at row `first` of the query.
+  Tile createTile(Value batch, Value firstHead, Value first);
   /// Sets what all tiles have in common.
   void prepare();
   /// Transposes keys, or values, to blocks (D, kKeys), 0 beyond the last, as
@@ -118,6 +120,18 @@ protected:
   Value getFirstKey(const Tile &tile, Value block) {
     return mul(add(tile.firstBlock, block), kKeys);
   }
+  /// How many keys there are of the block from `first` on.
+  Value emitCount(const Tile &tile, Value first) {
+    return minU(sub(tile.end, first), kKeys);
+  }
+  /// Rows of keys, or of values, as f32.
+  Value emitKeyRows(const Tile &tile, Value tensor, Value c, Value first,
+                    Value count) {
+    return convertElements(extractRows(tensor, tile.batch,
+                                       emitKeyHead(add(tile.firstHead, c)),
+                                       first, count),
+                           f32);
+  }
   /// Makes scores of a block of products in a strip. Those of the columns
   /// before it may be hidden once more: of an operation on the block alone, the
   /// canonicalizer makes one on the products, which is then copied to a strip.
@@ -132,18 +146,21 @@ protected:
   struct StageInput {
     Value strip;
     /// Factors of the last rows (heads, weightRows), or null.
-    Value factors;
-    /// Whether an element is hidden, and what a hidden one counts as. Null if
-    /// nothing is hidden in the result.
-    llvm::function_ref<Value(Value)> isHidden;
-    bool marksAreZero; ///< Marks count as 0 as they are.
-    double mark;       ///< Of what is hidden in the result.
-    Value firstKey;    ///< Of the block, before the softmax.
+    Value factors = {};
+    /// Marks are -0.0, which count as 0 as they are, or else -inf.
+    bool marksAreZero = true;
+    /// Of what is hidden in the result; none if nothing is.
+    std::optional<double> mark = {};
+    Value firstKey = {}; ///< Of the block, before the softmax.
 
     int64_t getNumRows() const {
       return cast<RankedTensorType>(strip.getType()).getDimSize(1);
     }
   };
+
+  Value isHidden(const StageInput &input, Value mark) {
+    return input.marksAreZero ? isMinusZero(mark) : isMinusInfinity(mark);
+  }
 
   /// What stages make of a block of keys of a strip, in `numRows` rows from
   /// `destinationColumn` on of a tensor of as many heads,
@@ -151,11 +168,11 @@ protected:
   Value emitStages(const Tile &tile, Stages stages, const StageInput &input,
                    Value column, int64_t numRows, Value destination,
                    Number destinationColumn);
-  /// Writes a head's block convolved, with `mark` where it is hidden.
+  /// Writes a head's block convolved, with `mark`, if any, where it is hidden.
   Value emitConvolution(const Tile &tile, Stages stages,
                         const StageInput &input, Value column, Value c,
-                        int64_t numRows, double mark, Value destination,
-                        Number destinationColumn);
+                        int64_t numRows, std::optional<double> mark,
+                        Value destination, Number destinationColumn);
   /// What mixing makes of a block of keys that has been convolved, if it has
   /// been: what is hidden is so in `input`.
   Value emitMixed(const Tile &tile, Stages stages, const StageInput &input,
@@ -194,8 +211,6 @@ protected:
   };
 
   Softmax createSoftmax(int64_t numHeads);
-  /// 0 for a largest score of -inf, which cannot be subtracted.
-  Value finiteOrZero(Value largest);
   /// Of a power of at most 0.
   Value emitExp(Value power);
   /// Makes of scores exp(s - largest), -0.0 where hidden: in their place, or in

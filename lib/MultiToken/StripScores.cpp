@@ -61,10 +61,10 @@ SmallVector<Value> StripLowering::emitWindow(const Tile &tile, Value head,
   window = loop(0, mixed, window, emitDots);
   window = loop(0, mixed, window, emitRegions);
 
-  auto isHidden = [&](Value score) { return isMinusInfinity(score); };
-  StageInput input = {window,     Value(),
-                      isHidden,   /*marksAreZero=*/false,
-                      -kInfinity, getFirstKey(tile, block)};
+  StageInput input = {.strip = window,
+                      .marksAreZero = false,
+                      .mark = -kInfinity,
+                      .firstKey = getFirstKey(tile, block)};
   Box target{{head, 0, getColumn(block)}, {mixed, weightRows, kKeys}};
   Value staged = emitStages(part, before, input, index(lead), weightRows,
                             extract(carried[0], target), 0);
@@ -199,13 +199,12 @@ BlockVerdict StripLowering::emitVerdict(const Tile &tile, Value head, Value row,
                                         int64_t numRows, Value key,
                                         int64_t keys) {
   Value position = add(tile.position, row);
-  RegionTile region;
-  region.batch = tile.batch;
-  region.head = head;
-  region.positions = {position, add(position, numRows - 1)};
-  region.keys = {key, add(key, keys - 1)};
-  region.captures = op.getMaskCaptures();
-  return emitBlockVerdict(*this, getLoc(), op.getMask(), region);
+  return emitBlockVerdict(*this, getLoc(), op.getMask(),
+                          {tile.batch,
+                           head,
+                           {position, add(position, numRows - 1)},
+                           {key, add(key, keys - 1)},
+                           op.getMaskCaptures()});
 }
 
 Value StripLowering::emitRegionBlock(const Tile &tile, Value c, Value block,

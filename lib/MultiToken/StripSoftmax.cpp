@@ -29,10 +29,6 @@ StripLowering::Softmax StripLowering::createSoftmax(int64_t numHeads) {
   return {create(-kInfinity), create(0.0)};
 }
 
-Value StripLowering::finiteOrZero(Value largest) {
-  return select(isMinusInfinity(largest), real(0.0), largest);
-}
-
 Value StripLowering::emitExp(Value power) {
   // Of a power that is at most 0, the error vanishes beside a weight of 1.
   return math::Exp2Op::create(*this, mulF(power, real(std::numbers::log2e)));
@@ -112,15 +108,12 @@ StripLowering::emitNormalization(const Tile &tile, const Softmax &softmax) {
 Value StripLowering::emitSums(const Tile &tile, Value strip, Value factors,
                               Value exact, Value sums) {
   int64_t size = op.getValueType().getDimSize(3);
-  auto isHidden = [&](Value weight) { return isMinusZero(weight); };
-  StageInput input = {strip, factors, isHidden, /*marksAreZero=*/true,
-                      -0.0,  Value()};
+  StageInput input = {.strip = strip, .factors = factors, .mark = -0.0};
   // Of keys that are hidden from some rows, others have products.
   bool hasRowEnds = canBoundKeys();
   int64_t groupRows = hasRowEnds ? choosePartRows(tileRows) : tileRows;
   return forEachBlock(tile, sums, [&](Value block, Value column, Value sums) {
-    Value first = mul(add(tile.firstBlock, block), kKeys);
-    Value count = minU(sub(tile.end, first), kKeys);
+    Value first = getFirstKey(tile, block), count = emitCount(tile, first);
     Value weights = strip;
     int64_t row = weightRows - tileRows;
     if (after.kernel || after.mixing) {
@@ -130,10 +123,7 @@ Value StripLowering::emitSums(const Tile &tile, Value strip, Value factors,
       row = 0;
     }
     auto emitHead = [&](Value c, Value sums) {
-      Value value = convertElements(
-          extractRows(op.getValue(), tile.batch,
-                      emitKeyHead(add(tile.firstHead, c)), first, count),
-          f32);
+      Value value = emitKeyRows(tile, op.getValue(), c, first, count);
       auto emitRows = [&](Value group, Value sums) {
         Value begin = mul(group, groupRows);
         Value visible =

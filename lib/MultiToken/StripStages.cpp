@@ -80,13 +80,14 @@ Value StripLowering::emitHidden(const StageInput &input, Value row,
       input.strip,
       {{c, row, column}, {1, type.getDimSize(0), type.getDimSize(1)}}, 2);
   return map(marks, block, [&](ValueRange x) {
-    return select(input.isHidden(x[0]), real(mark), x[1]);
+    return select(isHidden(input, x[0]), real(mark), x[1]);
   });
 }
 
 Value StripLowering::emitConvolution(const Tile &tile, Stages stages,
                                      const StageInput &input, Value column,
-                                     Value c, int64_t numRows, double mark,
+                                     Value c, int64_t numRows,
+                                     std::optional<double> mark,
                                      Value destination,
                                      Number destinationColumn) {
   int64_t cq = stages.getQueryHalo() + 1, ck = 2 * stages.getKeyHalo() + 1;
@@ -129,9 +130,9 @@ Value StripLowering::emitConvolution(const Tile &tile, Stages stages,
   // What is hidden is 0 as it is.
   if (input.marksAreZero && !input.factors) {
     Value block = convolve(source, destination, zero, numRows, zero, kKeys);
-    if (input.isHidden)
+    if (mark)
       block = emitHidden(input, index(input.getNumRows() - numRows), column, c,
-                         block, mark);
+                         block, *mark);
     return insert(block, destination, getPart(zero, numRows, zero, kKeys));
   }
   SmallVector<Value> inputs = {source};
@@ -145,7 +146,7 @@ Value StripLowering::emitConvolution(const Tile &tile, Stages stages,
     Value visible = map(inputs, copy, [&](ValueRange x) {
       Value result = x[0];
       if (!input.marksAreZero)
-        result = select(input.isHidden(result), real(0.0), result);
+        result = select(isHidden(input, result), real(0.0), result);
       if (input.factors)
         result = mulF(result, x[1]);
       return result;
@@ -157,7 +158,7 @@ Value StripLowering::emitConvolution(const Tile &tile, Stages stages,
     auto emitPart = [&](Value row, Value lane, Value destination) {
       Value block = convolve(visible, destination, row, rows, lane, lanes);
       block = emitHidden(input, add(row, input.getNumRows() - numRows),
-                         add(column, lane), c, block, mark);
+                         add(column, lane), c, block, *mark);
       return insert(block, destination, getPart(row, rows, lane, lanes));
     };
     if (!inParts)
@@ -174,7 +175,7 @@ Value StripLowering::emitConvolution(const Tile &tile, Stages stages,
                 verdict.isEmpty,
                 [&] {
                   Box part = getPart(row, rows, lane, lanes);
-                  Value marks = fill(extract(destination, part, 2), mark);
+                  Value marks = fill(extract(destination, part, 2), *mark);
                   return insert(marks, destination, part);
                 },
                 [&] { return emitPart(row, lane, destination); });
@@ -246,12 +247,12 @@ SmallVector<Value> StripLowering::emitMixing(const Tile &tile, Stages stages,
       for (int64_t e = 0; e < mixed; ++e) {
         Value term = x[e], weight = x[mixed + count + o * mixed + e];
         if (!convolved && !input.marksAreZero)
-          term = select(input.isHidden(term), real(0.0), term);
+          term = select(isHidden(input, term), real(0.0), term);
         sum = sum ? Value(math::FmaOp::create(*this, term, weight, sum))
                   : mulF(term, weight);
       }
       results.push_back(
-          select(input.isHidden(x[mixed + o]), real(input.mark), sum));
+          select(isHidden(input, x[mixed + o]), real(*input.mark), sum));
     }
     linalg::YieldOp::create(*this, results);
   };
@@ -299,14 +300,14 @@ Value StripLowering::emitMixingProducts(const Tile &tile, Stages stages,
     Value terms = convolved ? extractRow(convolved, row, 0) : marks;
     if (!convolved && !input.marksAreZero)
       terms = map(marks, empty({mixed, kKeys}, f32), [&](ValueRange x) {
-        return select(input.isHidden(x[0]), real(0.0), x[0]);
+        return select(isHidden(input, x[0]), real(0.0), x[0]);
       });
     AffineExpr o, j, e;
     bindDims(getContext(), o, j, e);
     Value sums = multiplyAdd({{e, o}, {e, j}, {o, j}}, {weights, terms},
                              fill(empty({mixed, kKeys}, f32), 0.0));
     sums = map(marks, sums, [&](ValueRange x) {
-      return select(input.isHidden(x[0]), real(input.mark), x[1]);
+      return select(isHidden(input, x[0]), real(*input.mark), x[1]);
     });
     return insert(sums, destination,
                   {{first, row, destinationColumn}, {mixed, 1, kKeys}});

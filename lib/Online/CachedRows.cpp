@@ -100,6 +100,12 @@ std::pair<Value, Value> CachedRows::clampToStored(IndexBuilder &b, Value begin,
           arith::MinSIOp::create(b, end, stored.end)};
 }
 
+Value attn::takeRows(IndexBuilder &b, Value tensor, OpFoldResult count) {
+  SmallVector<OpFoldResult> sizes = b.sizes(tensor);
+  sizes[0] = count;
+  return b.slice(tensor, b.zeros(sizes.size()), sizes);
+}
+
 /// A tensor without its first two dimensions, which are of size 1. Rows have
 /// their first `size` elements.
 static Value dropHead(IndexBuilder &b, Value tensor, int64_t size) {
@@ -133,21 +139,10 @@ CachedRows::Rows CachedRows::allocate(IndexBuilder &b, int64_t count) {
   return rows;
 }
 
-/// The slice of rows [first, first + count) of a matrix or of a vector.
-static Value sliceRows(IndexBuilder &b, Value rows, OpFoldResult first,
-                       OpFoldResult count) {
-  SmallVector<OpFoldResult> sizes = b.sizes(rows),
-                            offsets = b.zeros(sizes.size());
-  offsets[0] = first;
-  sizes[0] = count;
-  return b.slice(rows, offsets, sizes);
-}
-
 CachedRows::Rows CachedRows::take(IndexBuilder &b, Rows rows,
                                   OpFoldResult count) {
-  OpFoldResult zero = b.getIndexAttr(0);
-  return {sliceRows(b, rows.elements, zero, count),
-          rows.scales ? sliceRows(b, rows.scales, zero, count) : Value()};
+  return {takeRows(b, rows.elements, count),
+          rows.scales ? takeRows(b, rows.scales, count) : Value()};
 }
 
 /// `rows` with `part` as those from `first` on.

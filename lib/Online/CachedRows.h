@@ -97,6 +97,9 @@ private:
   Value all;    ///< The matrix of all positions, if one was matched.
 };
 
+/// The first `count` of a tensor's first dimension: rows, say, or packs.
+Value takeRows(IndexBuilder &b, Value tensor, OpFoldResult count);
+
 /// Emits `body` for the positions from `begin` up to `end`, those between two
 /// multiples of `unit` at a time: `count` from `from` on.
 using PartBody = function_ref<SmallVector<Value>(Value from, OpFoldResult count,

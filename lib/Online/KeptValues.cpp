@@ -20,6 +20,7 @@
 #include "lib/Online/KeptValues.h"
 #include "dialect/Shared/IndexBuilder.h"
 #include "lib/Online/CachedRows.h"
+#include "lib/Online/SharedOperands.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -29,11 +30,8 @@ using namespace mlir::attn;
 /// How many packs there are of all the values, in front of the parallel loops.
 static Value emitMost(IndexBuilder &b, Value values, unsigned dim) {
   OpBuilder::InsertionGuard guard(b);
-  for (Operation *op = b.getInsertionBlock()->getParentOp(); op;
-       op = op->getParentOp())
-    if (auto loop = dyn_cast<scf::ForallOp>(op);
-        loop && loop.isDefinedOutsideOfLoop(values))
-      b.setInsertionPoint(loop);
+  if (scf::ForallOp loop = findOutermostLoop(b.getInsertionBlock(), values))
+    b.setInsertionPoint(loop);
   return b.index(
       b.apply(b.getAffineSymbolExpr(0).ceilDiv(OnlineAttentionOp::kKeysPerPack),
               {b.size(values, dim)}));

@@ -159,10 +159,10 @@ namespace {
 struct LowerPacks : attn::impl::LowerPacksBase<LowerPacks> {
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
-    SmallVector<linalg::PackOp> ops;
-    getOperation()->walk([&](linalg::PackOp op) { ops.push_back(op); });
-    for (linalg::PackOp op : ops)
+    getOperation()->walk([&](linalg::PackOp op) {
+      // Packs of another kind stay.
       (void)lowerPack(rewriter, op);
+    });
   }
 };
 } // namespace

@@ -8,6 +8,7 @@
 #include "lib/Online/OnlineInPairs.h"
 #include "dialect/AttnOps.h"
 #include "dialect/Shared/IndexBuilder.h"
+#include "lib/Online/CachedRows.h"
 #include "lib/Online/Sums.h"
 
 using namespace mlir;
@@ -48,9 +49,8 @@ Value attn::expandDim(IndexBuilder &b, Value tensor, int64_t dim,
 /// The rows of whole packs.
 static Value slicePackedRows(IndexBuilder &b, Value matrix,
                              OpFoldResult numPacks) {
-  OpFoldResult count =
-      b.apply(b.getAffineSymbolExpr(0) * kKeysPerPack, numPacks);
-  return b.slice(matrix, b.zeros(2), {count, b.size(matrix, 1)});
+  return takeRows(b, matrix,
+                  b.apply(b.getAffineSymbolExpr(0) * kKeysPerPack, numPacks));
 }
 
 Value attn::emitScoresInPairs(IndexBuilder &b, Value key, Value query,
@@ -85,18 +85,11 @@ Value attn::emitHiddenRows(IndexBuilder &b, Value weights, Value lead,
                               : hideRows(b, weights, numValues, count);
 }
 
-/// The first packs of `all`.
-static Value takePacks(IndexBuilder &b, Value all, OpFoldResult numPacks) {
-  SmallVector<OpFoldResult> sizes = b.sizes(all);
-  sizes[0] = numPacks;
-  return b.slice(all, b.zeros(sizes.size()), sizes);
-}
-
 Value attn::emitEmptyPacks(IndexBuilder &b, Type elementType, int64_t size,
                            int64_t maximumPacks, OpFoldResult numPacks) {
   Value all =
       b.empty(ArrayRef<int64_t>{maximumPacks, size, kKeysPerPack}, elementType);
-  return takePacks(b, all, numPacks);
+  return takeRows(b, all, numPacks);
 }
 
 Value attn::emitPacks(IndexBuilder &b, Value value, int64_t maximumPacks,
@@ -125,7 +118,7 @@ Value attn::emitWeightsInPairs(IndexBuilder &b, Value weights,
   int64_t maximumPacks = type.getDimSize(0) / kKeysPerPack;
   Value all = b.empty(
       ArrayRef<int64_t>{maximumPacks, pairs, type.getDimSize(1), 2}, bf16);
-  Value init = takePacks(b, all, numPacks);
+  Value init = takeRows(b, all, numPacks);
   AffineExpr t, p, q, e;
   bindDims(b.getContext(), t, p, q, e);
   return b.generic(rows, init, {{t, p, e, q}, {t, p, q, e}},

@@ -11,9 +11,11 @@
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/Support/ErrorHandling.h"
 
 #include <cmath>
+#include <numbers>
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -27,6 +29,17 @@ bool attn::scalesQuery(AttentionOp op, OnlineLayout layout) {
   int exponent = 0;
   return op.hasScore() && scale && std::frexp(*scale, &exponent) == 0.5 &&
          exponent <= 1 && exponent > -16;
+}
+
+std::optional<double> attn::findFusedScale(OnlineAttentionOp op) {
+  FloatAttr scale;
+  if (op.hasScore() || !op.getScale() ||
+      !matchPattern(op.getScale(), m_Constant(&scale)))
+    return std::nullopt;
+  double value = scale.getValueAsDouble();
+  if (value >= 0x1p-100 && value <= std::numbers::ln2)
+    return value;
+  return std::nullopt;
 }
 
 namespace {

@@ -18,6 +18,12 @@ namespace mlir::attn {
 /// by a power of 2 at no cost.
 bool scalesQuery(AttentionOp op, OnlineLayout layout);
 
+/// A scale of scores that can be part of the exponent's factor, so that these
+/// stay as the product left them. It is at most ln 2, with which no score
+/// overflows, and so large that a difference of scores overflows only if its
+/// weight is 0.
+std::optional<double> findFusedScale(OnlineAttentionOp op);
+
 /// Emits the query operand of attn.online_attention in `layout`: the first
 /// `rows` queries of the only head of `op`, and 0 in the others of `numRows`.
 Value emitOnlineQuery(OpBuilder &b, AttentionOp op, OnlineLayout layout,

@@ -18,9 +18,7 @@
 using namespace mlir;
 using namespace mlir::attn;
 
-/// The outermost parallel loop around `block` that `value` comes from outside
-/// of; or null.
-static scf::ForallOp findOutermostLoop(Block *block, Value value) {
+scf::ForallOp attn::findOutermostLoop(Block *block, Value value) {
   scf::ForallOp outermost;
   for (Operation *op = block->getParentOp(); op; op = op->getParentOp())
     if (auto loop = dyn_cast<scf::ForallOp>(op);

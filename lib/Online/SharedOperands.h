@@ -16,6 +16,10 @@ namespace mlir::attn {
 /// Whether dimension `dim` of a loop is known to have one iteration.
 bool hasOneIteration(scf::ForallOp loop, unsigned dim);
 
+/// The outermost parallel loop around `block` that `value` comes from outside
+/// of; or null.
+scf::ForallOp findOutermostLoop(Block *block, Value value);
+
 /// Values in the form that instructions want. What a tile's operand is a slice
 /// of is packed as a whole, once, outside of the parallel loops around the
 /// insertion point, for all the tiles and heads that use it.

@@ -31,8 +31,8 @@
 #include "dialect/Shared/KnownSizes.h"
 #include "dialect/Shared/Philox.h"
 #include "lib/Online/CachedRows.h"
-#include "lib/Online/FusedScale.h"
 #include "lib/Online/KeptValues.h"
+#include "lib/Online/OnlineQuery.h"
 #include "lib/Online/Passes.h"
 #include "lib/Online/SharedRanges.h"
 #include "lib/Online/StoredElements.h"
@@ -118,9 +118,8 @@ Value emitZerosUnlessAny(OpBuilder &builder, OnlineAttentionOp op,
                          OpFoldResult count) {
   IndexBuilder b(op.getLoc(), builder);
   auto zeros = op.getAccumulator().getDefiningOp<linalg::FillOp>();
-  Value none = b.isAtMost(count, 0);
   Value any = zeros.getOutputs()[0];
-  return emitZerosIf(b, none, any, [&] { return any; });
+  return emitZerosIf(b, b.isAtMost(count, 0), any, [&] { return any; });
 }
 
 /// Keys and values that are read where they lie in a cache.
@@ -218,11 +217,8 @@ emitStoredRange(OpBuilder &builder, OnlineAttentionOp op,
   std::tie(begin, end) = cached.key.clampToStored(b, begin, end);
   if (cached.value)
     std::tie(begin, end) = cached.value->clampToStored(b, begin, end);
-  Value size = b.index(block);
-  begin = b.mul(b.div(begin, size), size);
-  Value zero = b.index(0);
-  Value rest = b.sub(end, begin);
-  return {b.sub(begin, op.getFirstKey()), b.max(rest, zero)};
+  begin = b.mul(b.div(begin, block), block);
+  return {b.sub(begin, op.getFirstKey()), b.max(b.sub(end, begin), 0)};
 }
 
 /// Makes the keys and values of a block those in the cache.
@@ -278,10 +274,6 @@ void readFromCache(RewriterBase &rewriter, OnlineAttentionOp block,
   block.getValueMutable().assign(value);
   rewriter.finalizeOpModification(block);
 }
-
-} // namespace
-
-namespace {
 
 /// One round over the keys.
 struct Round {
@@ -345,8 +337,7 @@ private:
 
   /// Both rounds as one, in a loop.
   LogicalResult emitLoop() {
-    Value yes =
-        arith::ConstantOp::create(rewriter, loc, rewriter.getBoolAttr(true));
+    Value yes = IndexBuilder(loc, rewriter).boolean(true);
     SmallVector<Value> initial(op.getOuts());
     SmallVector<Value> carried(initial);
     hasFirst = beginsAtZero(op);

@@ -113,7 +113,8 @@ private:
 } // namespace
 
 /// The `count` numbers from `first` on.
-static IndexRange emitRange(IndexBuilder &b, Value first, Value count) {
+static IndexRange emitRange(IndexBuilder &b, Value first,
+                            IndexBuilder::Operand count) {
   return {first, b.sub(b.add(first, count), 1)};
 }
 
@@ -142,8 +143,7 @@ VisibleRows attn::emitVisibleRange(OpBuilder &builder, OnlineAttentionOp op,
   }
   if (!matchPattern(op.getFirstKey(), m_Zero())) {
     auto toRow = [&](Value key) {
-      Value row = b.sub(key, op.getFirstKey());
-      return b.max(row, zero);
+      return b.max(b.sub(key, op.getFirstKey()), zero);
     };
     low = toRow(low);
     high = toRow(high);
@@ -165,15 +165,15 @@ VisibleRows attn::emitVisibleRowsOfBlock(OpBuilder &builder,
   return {toRow(keys.begin), toRow(keys.end), keys.hasGaps};
 }
 
-RowRange attn::emitVisibleStoredRange(OpBuilder &builder, OnlineAttentionOp op,
-                                      int64_t unit) {
+std::pair<Value, Value> attn::emitVisibleStoredRange(OpBuilder &builder,
+                                                     OnlineAttentionOp op,
+                                                     int64_t unit) {
   IndexBuilder b(op.getLoc(), builder);
   auto [begin, end, hasGaps] = emitVisibleRange(b, op, /*block=*/0);
   for (Value rows : {op.getKey(), op.getValue()})
     if (auto cached = CachedRows::match(rows))
       std::tie(begin, end) = cached->clampToStored(b, begin, end);
-  begin = b.bitAnd(begin, b.index(-unit));
-  return {begin, end};
+  return {b.bitAnd(begin, b.index(-unit)), end};
 }
 
 //===----------------------------------------------------------------------===//
@@ -204,14 +204,11 @@ BlockFacts attn::emitBlockFacts(OpBuilder &builder, OnlineAttentionOp op) {
   BlockFacts facts = {Value(), no, yes};
   if (!op.hasMask() && !op.hasScore())
     return facts;
-  auto range = [&](Value first, OpFoldResult count) -> IndexRange {
-    return {first, b.sub(b.add(first, count), 1)};
-  };
-  RegionTile tile;
-  tile.batch = op.getBatch();
-  tile.head = op.getHead();
-  tile.positions = range(op.getPosition(), op.getNumQueries());
-  tile.keys = range(op.getFirstKey(), b.size(op.getKey(), 0));
+  RegionTile tile{op.getBatch(),
+                  op.getHead(),
+                  emitRange(b, op.getPosition(), op.getNumQueries()),
+                  emitRange(b, op.getFirstKey(), b.size(op.getKey(), 0)),
+                  {}};
   if (op.hasMask()) {
     tile.captures = op.getMaskCaptures();
     BlockVerdict verdict =

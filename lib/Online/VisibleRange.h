@@ -12,12 +12,7 @@
 
 namespace mlir::attn {
 
-/// The rows `begin <= r < end` of some keys.
-struct RowRange {
-  Value begin, end;
-};
-
-/// Those that a mask may keep.
+/// The rows `begin <= r < end` of some keys that a mask may keep.
 struct VisibleRows {
   Value begin, end;
   bool hasGaps = false; ///< As those of `VisibleKeys`.
@@ -37,8 +32,8 @@ VisibleRows emitVisibleRowsOfBlock(OpBuilder &b, OnlineAttentionOp block);
 /// The same as `emitVisibleRange`, of a cache those that are stored, from a
 /// multiple of `unit` on, which is a power of 2. There may be none: `end` may
 /// be less than `begin`.
-RowRange emitVisibleStoredRange(OpBuilder &b, OnlineAttentionOp op,
-                                int64_t unit);
+std::pair<Value, Value>
+emitVisibleStoredRange(OpBuilder &b, OnlineAttentionOp op, int64_t unit);
 
 //===----------------------------------------------------------------------===//
 // Blocks

@@ -85,7 +85,7 @@ int64_t countParts(ProjectionOp op);
 
 /// The same of projections, whose plan is that of many rows.
 StringRef findObstacle(ProjectionOp op);
-FailureOr<PlanAttr> planProjection(ProjectionOp op);
+FailureOr<PlanAttr> planForCPU(ProjectionOp op);
 
 /// Keys of multi-token attention that are computed together: four registers of
 /// 512 bits. Rows of strips, but of the smallest, are a multiple of what
@@ -94,17 +94,17 @@ inline constexpr int64_t kKeysOfStripBlock = 64, kRowsOfStripPart = 6;
 
 /// The same of multi-token attention and its gradients: the rows of a tile, and
 /// the keys that a strip of its scores has at once.
-FailureOr<PlanAttr> planMultiToken(MultiTokenAttentionOp op);
-FailureOr<PlanAttr> planMultiToken(MultiTokenAttentionBackwardOp op);
+FailureOr<PlanAttr> planForCPU(MultiTokenAttentionOp op);
+FailureOr<PlanAttr> planForCPU(MultiTokenAttentionBackwardOp op);
 
 /// The same of gradients of attention, on a CPU. An iteration goes over `heads`
 /// query heads.
 StringRef findObstacle(AttentionBackwardOp op);
-FailureOr<PlanAttr> planBackward(AttentionBackwardOp op);
+FailureOr<PlanAttr> planForCPU(AttentionBackwardOp op);
 
 /// The same of tangents of attention, on a CPU.
 StringRef findObstacle(AttentionTangentOp op);
-FailureOr<PlanAttr> planTangent(AttentionTangentOp op);
+FailureOr<PlanAttr> planForCPU(AttentionTangentOp op);
 
 /// Where the values of attention in pairs, without parallel chunks of keys, may
 /// be packed.

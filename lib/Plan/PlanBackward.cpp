@@ -97,11 +97,11 @@ static FailureOr<PlanAttr> planTiles(Op op, PlanFields fields, StringRef what) {
   return plan;
 }
 
-FailureOr<PlanAttr> attn::planBackward(AttentionBackwardOp op) {
+FailureOr<PlanAttr> attn::planForCPU(AttentionBackwardOp op) {
   return planTiles(op, {.heads = chooseHeads(op, CacheModel(getTarget(op)))},
                    "gradients");
 }
 
-FailureOr<PlanAttr> attn::planTangent(AttentionTangentOp op) {
+FailureOr<PlanAttr> attn::planForCPU(AttentionTangentOp op) {
   return planTiles(op, {}, "tangents");
 }

@@ -8,6 +8,8 @@
 #include "lib/Plan/Passes.h"
 #include "lib/Plan/Plan.h"
 
+#include "llvm/ADT/TypeSwitch.h"
+
 namespace mlir::attn {
 #define GEN_PASS_DEF_PLANKERNELS
 #include "lib/Plan/Passes.h.inc"
@@ -43,38 +45,25 @@ struct PlanKernels : attn::impl::PlanKernelsBase<PlanKernels> {
             << obstacle;
         return WalkResult::interrupt();
       };
-      if (auto attention = dyn_cast<AttentionOp>(op)) {
-        StringRef obstacle = findObstacle(attention);
-        return obstacle.empty() ? attach(op, planAttention(attention, device))
-                                : refuse(obstacle);
-      }
-      if (auto backward = dyn_cast<AttentionBackwardOp>(op))
-        if (device == Device::CPU) {
-          StringRef obstacle = findObstacle(backward);
-          return obstacle.empty() ? attach(op, planBackward(backward))
-                                  : refuse(obstacle);
-        }
-      if (auto tangent = dyn_cast<AttentionTangentOp>(op))
-        if (device == Device::CPU) {
-          StringRef obstacle = findObstacle(tangent);
-          return obstacle.empty() ? attach(op, planTangent(tangent))
-                                  : refuse(obstacle);
-        }
+      auto attachUnless = [&](StringRef obstacle, auto plan) {
+        return obstacle.empty() ? attach(op, plan()) : refuse(obstacle);
+      };
+      if (auto attention = dyn_cast<AttentionOp>(op))
+        return attachUnless(findObstacle(attention),
+                            [&] { return planAttention(attention, device); });
       if (auto online = dyn_cast<OnlineAttentionOp>(op))
         return attach(op, planOnline(online));
-      if (auto projection = dyn_cast<ProjectionOp>(op))
-        if (device == Device::CPU) {
-          StringRef obstacle = findObstacle(projection);
-          return obstacle.empty() ? attach(op, planProjection(projection))
-                                  : refuse(obstacle);
-        }
-      if (auto multiToken = dyn_cast<MultiTokenAttentionOp>(op))
-        if (device == Device::CPU)
-          return attach(op, planMultiToken(multiToken));
-      if (auto backward = dyn_cast<MultiTokenAttentionBackwardOp>(op))
-        if (device == Device::CPU)
-          return attach(op, planMultiToken(backward));
-      return WalkResult::advance();
+      if (device == Device::GPU)
+        return WalkResult::advance();
+      return llvm::TypeSwitch<Operation *, WalkResult>(op)
+          .Case<AttentionBackwardOp, AttentionTangentOp, ProjectionOp>(
+              [&](auto known) {
+                return attachUnless(findObstacle(known),
+                                    [&] { return planForCPU(known); });
+              })
+          .Case<MultiTokenAttentionOp, MultiTokenAttentionBackwardOp>(
+              [&](auto known) { return attach(op, planForCPU(known)); })
+          .Default([](Operation *) { return WalkResult::advance(); });
     });
     if (result.wasInterrupted())
       signalPassFailure();

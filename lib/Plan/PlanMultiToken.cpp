@@ -115,7 +115,7 @@ static int64_t limitRows(int64_t rows, Value output) {
   return ShapedType::isDynamic(all) ? rows : std::clamp<int64_t>(all, 1, rows);
 }
 
-FailureOr<PlanAttr> attn::planMultiToken(MultiTokenAttentionOp op) {
+FailureOr<PlanAttr> attn::planForCPU(MultiTokenAttentionOp op) {
   StripPlanner planner(op);
   FailureOr<StripPlan> plan = getSaid(op, planner.hasChunks());
   if (failed(plan))
@@ -129,7 +129,7 @@ FailureOr<PlanAttr> attn::planMultiToken(MultiTokenAttentionOp op) {
                        {.rows = plan->rows, .keys = plan->keys});
 }
 
-FailureOr<PlanAttr> attn::planMultiToken(MultiTokenAttentionBackwardOp op) {
+FailureOr<PlanAttr> attn::planForCPU(MultiTokenAttentionBackwardOp op) {
   FailureOr<StripPlan> plan = getSaid(op, /*hasKeys=*/false);
   if (failed(plan))
     return failure();

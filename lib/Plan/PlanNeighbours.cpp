@@ -28,8 +28,8 @@ static FailureOr<PlanAttr> plan(Operation *op, std::optional<int64_t> length) {
     return length ? planAttention(attention, *length)
                   : planAttention(attention, Device::CPU);
   if (auto projection = dyn_cast<ProjectionOp>(op))
-    return planProjection(projection);
-  return planMultiToken(cast<MultiTokenAttentionOp>(op));
+    return planForCPU(projection);
+  return planForCPU(cast<MultiTokenAttentionOp>(op));
 }
 
 namespace {

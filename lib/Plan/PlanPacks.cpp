@@ -18,25 +18,6 @@
 using namespace mlir;
 using namespace mlir::attn;
 
-/// Emits the ranges of the tables that a mask reads, as attn-summarize-tables
-/// does later on.
-static void emitTableRanges(OpBuilder &b, AttentionOp op, TileShape tile) {
-  IndexMovements movements(op.getMask());
-  for (Operation &operation : op.getMask().front().without_terminator()) {
-    std::optional<TableLoad> load = TableLoad::match(&operation);
-    auto argument =
-        load ? dyn_cast<BlockArgument>(load->table) : BlockArgument();
-    if (!argument || argument.getOwner() != &op.getMask().front())
-      continue;
-    Value table = op.getCapture(argument);
-    std::optional<SmallVector<int64_t>> sizes =
-        findBlockSizes(movements, *load, tile);
-    if (isa<RankedTensorType>(table.getType()) && sizes &&
-        !llvm::all_of(*sizes, [](int64_t size) { return size == 1; }))
-      emitBlockRange(b, table, *sizes);
-  }
-}
-
 /// Whether every tile sees the first key that there is, so that what it sees of
 /// a head does not begin further on for later tiles.
 static bool seesFirstKey(AttentionOp op, TileShape tile) {
@@ -52,7 +33,11 @@ static bool seesFirstKey(AttentionOp op, TileShape tile) {
   {
     OpBuilder::InsertionGuard guard(b);
     scf::ForallOp tiles = b.enterForall(ends, {}, b.fold({1, 1, tile.queries}));
-    emitTableRanges(b, op, tile);
+    // As attn-summarize-tables does later on.
+    BlockSizes tables;
+    addBlockSizes(op, op.getMask(), tile, tables, [](Operation *) {});
+    for (auto &[table, sizes] : tables)
+      emitBlockRange(b, table, sizes);
     SmallVector<Value> ivs(tiles.getInductionVars());
     if (!hasBlocksOfKeys(b, op.getMask(), op.getMaskCaptures())) {
       Value first =
@@ -69,25 +54,10 @@ static bool seesFirstKey(AttentionOp op, TileShape tile) {
   return result;
 }
 
-/// Whether the row or batch entry that `slice` begins at is computed in a loop,
-/// as that of a sequence is.
-static bool isFoundInLoop(scf::ForallOp loop, tensor::ExtractSliceOp slice) {
-  auto isComputed = [&](OpFoldResult number) {
-    auto value = dyn_cast<Value>(number);
-    return value && value.getDefiningOp() &&
-           !loop.isDefinedOutsideOfLoop(value);
-  };
-  SmallVector<OpFoldResult> at = slice.getMixedOffsets();
-  return isComputed(at[0]) || isComputed(at[2]);
-}
-
-/// Whether where `query` begins differs between the iterations of a loop.
-static bool movesInLoop(scf::ForallOp loop, Value query) {
-  auto slice = query.getDefiningOp<tensor::ExtractSliceOp>();
-  if (!slice || slice.getSourceType().getRank() != 4)
-    return false;
-  auto first = dyn_cast<Value>(slice.getMixedOffsets()[2]);
-  return first && !loop.isDefinedOutsideOfLoop(first);
+/// The slice of a tensor `(B, H, S, D)` that `value` is; or null.
+static tensor::ExtractSliceOp getSlice(Value value) {
+  auto slice = value.getDefiningOp<tensor::ExtractSliceOp>();
+  return slice && slice.getSourceType().getRank() == 4 ? slice : nullptr;
 }
 
 PackChoices::PackChoices(AttentionOp op, bool isTile) {
@@ -99,14 +69,23 @@ PackChoices::PackChoices(AttentionOp op, bool isTile) {
     hasSeveralTiles = true;
     return;
   }
-  auto slice = op.getValue().getDefiningOp<tensor::ExtractSliceOp>();
+  tensor::ExtractSliceOp values = getSlice(op.getValue()),
+                         queries = getSlice(op.getQuery());
   canShare = true;
-  if (!slice || slice.getSourceType().getRank() != 4)
+  if (!values)
     return;
   canKeep = !loop->getParentOfType<scf::ForallOp>() &&
-            loop.isDefinedOutsideOfLoop(slice.getSource());
-  canShare = !isFoundInLoop(loop, slice);
-  hasSeveralTiles = movesInLoop(loop, op.getQuery());
+            loop.isDefinedOutsideOfLoop(values.getSource());
+  auto isOfIteration = [&](OpFoldResult number) {
+    auto value = dyn_cast<Value>(number);
+    return value && !loop.isDefinedOutsideOfLoop(value);
+  };
+  // The row or batch entry of a sequence is computed in the loop.
+  SmallVector<OpFoldResult> at = values.getMixedOffsets();
+  canShare = llvm::none_of(ArrayRef{at[0], at[2]}, [&](OpFoldResult number) {
+    return isOfIteration(number) && cast<Value>(number).getDefiningOp();
+  });
+  hasSeveralTiles = queries && isOfIteration(queries.getMixedOffsets()[2]);
 }
 
 Packs PackChoices::choose(AttentionOp op, int64_t rows, int64_t keys) const {

@@ -141,7 +141,7 @@ static Packs choosePacks(ProjectionOp op, OnlineLayout layout, int64_t rows,
   return rows <= most / rowBytes && !allFit ? Packs::Kept : Packs::Shared;
 }
 
-FailureOr<PlanAttr> attn::planProjection(ProjectionOp op) {
+FailureOr<PlanAttr> attn::planForCPU(ProjectionOp op) {
   TargetAttr target = getTarget(op);
   CacheModel model(target);
   PlanAttr said = getPlan(op);

@@ -49,10 +49,10 @@ struct ConvertAttnToLinalg
                MultiTokenAttentionBackwardOp, MultiTokenAttentionOp,
                ProjectionOp, RopeOp>(op))
         return WalkResult::advance();
-      op->emitError("'") << op->getName()
-                         << "' on memrefs is not lowered by this pass: "
-                            "expected tensors";
-      return WalkResult::interrupt();
+      return WalkResult(op->emitError("'")
+                        << op->getName()
+                        << "' on memrefs is not lowered by this pass: "
+                           "expected tensors");
     });
     if (left.wasInterrupted())
       signalPassFailure();

@@ -108,20 +108,10 @@ template <bool byElement> struct MergeLowering : TensorCode {
     Type type = cast<ShapedType>(op.getOutput1().getType()).getElementType();
     FloatType sums = AttentionOp::getAccumulationType(cast<FloatType>(type));
     Value zero = real(sums, 0.0);
-    auto createMaximum = [&](Value lse1, Value lse2) -> Value {
-      Value maximum = maximumF(lse1, lse2);
-      // So that it can be subtracted from them.
-      return select(isMinusInfinity(maximum), zero, maximum);
-    };
-    auto createWeight = [&](Value lse, Value maximum) -> Value {
-      Value power = subF(lse, maximum);
-      // Of equal infinities the difference would be NaN.
-      return select(isEqualF(lse, maximum), real(sums, 1.0), exp(power));
-    };
     auto createShare = [&](Value lse1, Value lse2) -> Value {
-      Value maximum = createMaximum(lse1, lse2);
-      Value weight = createWeight(lse1, maximum);
-      Value sum = addF(weight, createWeight(lse2, maximum));
+      Value maximum = emitMaximum(lse1, lse2);
+      Value weight = emitWeight(lse1, maximum);
+      Value sum = addF(weight, emitWeight(lse2, maximum));
       return divF(weight, sum);
     };
     auto createPart = [&](Value element, Value share, Value lse) -> Value {
@@ -152,9 +142,9 @@ template <bool byElement> struct MergeLowering : TensorCode {
     // The log of the sum is -inf if both parts are (M2).
     Value logSumExp = map({op.getLse1(), op.getLse2()}, op.getLogSumExp(),
                           [&](ValueRange e) -> Value {
-                            Value maximum = createMaximum(e[0], e[1]);
-                            Value sum = addF(createWeight(e[0], maximum),
-                                             createWeight(e[1], maximum));
+                            Value maximum = emitMaximum(e[0], e[1]);
+                            Value sum = addF(emitWeight(e[0], maximum),
+                                             emitWeight(e[1], maximum));
                             return addF(maximum, log(sum));
                           });
     return {output, logSumExp};

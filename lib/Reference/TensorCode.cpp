@@ -59,18 +59,18 @@ Value TensorCode::multiplyAdd(ArrayRef<ArrayRef<AffineExpr>> indices,
 }
 
 Value TensorCode::emitMaximum(Value largest, Value sink) {
-  Value maximum = sink ? maximumF(largest, sink) : largest;
-  Value zero = real(maximum.getType(), 0.0);
-  return select(isMinusInfinity(maximum), zero, maximum);
+  return finiteOrZero(sink ? maximumF(largest, sink) : largest);
+}
+
+Value TensorCode::emitWeight(Value score, Value maximum) {
+  Value power = subF(score, maximum);
+  // A16: the difference of equal infinities would be NaN.
+  return select(isEqualF(score, maximum), real(score.getType(), 1.0),
+                exp(power));
 }
 
 Value TensorCode::emitSinkTerm(Value sink, Value maximum) {
-  Type type = maximum.getType();
-  if (!sink)
-    return real(type, 0.0);
-  // A16: the difference of equal infinities would be NaN.
-  return select(isEqualF(sink, maximum), real(type, 1.0),
-                exp(subF(sink, maximum)));
+  return sink ? emitWeight(sink, maximum) : real(maximum.getType(), 0.0);
 }
 
 Value TensorCode::emitLogSumExp(Value maximum, Value sum, Value isEmpty,

@@ -33,6 +33,10 @@ struct TensorCode : IndexBuilder {
   Value isMinusInfinity(Value score) {
     return isEqualF(score, real(score.getType(), -kInfinity));
   }
+  /// 0 for a score of -inf, which cannot be subtracted.
+  Value finiteOrZero(Value score) {
+    return select(isMinusInfinity(score), real(score.getType(), 0.0), score);
+  }
 
   /// A tensor with elements of another type.
   Value convertElements(Value tensor, Type type);
@@ -78,6 +82,8 @@ struct TensorCode : IndexBuilder {
   /// The maximum of the scores, of which the largest is given, and the sink, or
   /// 0 if all are -inf, so that it can be subtracted from them.
   Value emitMaximum(Value largest, Value sink);
+  /// exp(score - maximum), of the score of a row, a sink, or a log-sum-exp.
+  Value emitWeight(Value score, Value maximum);
   /// What the sink adds to the sum of exp(score - maximum).
   Value emitSinkTerm(Value sink, Value maximum);
   /// `isEmpty` says that there is no score but -inf.

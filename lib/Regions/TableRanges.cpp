@@ -19,6 +19,7 @@
 #include "dialect/Shared/IndexBuilder.h"
 #include "dialect/Shared/RuntimeChecks.h"
 
+#include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Dominance.h"
 
@@ -190,8 +191,54 @@ attn::findBlockSizes(const IndexMovements &movements, const TableLoad &load,
   return sizes;
 }
 
+/// Whether another load of the region is at an index that `load` makes.
+static bool decidesIndex(Operation *load) {
+  SetVector<Operation *> users;
+  getForwardSlice(load, &users);
+  return llvm::any_of(users, [](Operation *user) {
+    return TableLoad::match(user).has_value();
+  });
+}
+
+void attn::addBlockSizes(AttentionOp op, Region &region, TileShape tile,
+                         BlockSizes &tables,
+                         function_ref<void(Operation *)> refuse) {
+  if (region.empty())
+    return;
+  IndexMovements movements(region);
+  for (Operation &operation : region.front().without_terminator()) {
+    std::optional<TableLoad> load = TableLoad::match(&operation);
+    if (!load || llvm::all_of(load->indices, [&](Value index) {
+          std::optional<IndexMovement> movement = movements.find(index);
+          return movement && movement->isConstant();
+        }))
+      continue;
+    auto argument = dyn_cast<BlockArgument>(load->table);
+    if (!argument || argument.getOwner() != &region.front() ||
+        (&region != &op.getMask() && !decidesIndex(&operation)))
+      continue;
+    Value table = op.getCapture(argument);
+    if (!isa<RankedTensorType>(table.getType()) ||
+        table.getDefiningOp<WithBlockRangeOp>())
+      continue;
+    std::optional<SmallVector<int64_t>> sizes =
+        findBlockSizes(movements, *load, tile);
+    if (!sizes) {
+      refuse(&operation);
+      continue;
+    }
+    auto [known, isNew] = tables.try_emplace(table, *sizes);
+    if (isNew)
+      continue;
+    for (auto [size, other] : llvm::zip_equal(known->second, *sizes))
+      size = std::min(size, other);
+  }
+}
+
 void attn::emitBlockRange(OpBuilder &builder, Value table,
                           ArrayRef<int64_t> sizes) {
+  if (llvm::all_of(sizes, [](int64_t size) { return size == 1; }))
+    return;
   IndexBuilder b(table.getLoc(), builder);
   SmallVector<OpFoldResult> counts;
   for (auto [dim, size] : llvm::enumerate(sizes))

@@ -17,10 +17,11 @@
 #ifndef ATTN_REGIONS_TABLERANGES_H
 #define ATTN_REGIONS_TABLERANGES_H
 
+#include "dialect/AttnOps.h"
 #include "lib/Regions/IndexMovement.h"
 #include "lib/Regions/IntegerInterval.h"
 
-#include "mlir/IR/Region.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace mlir::attn {
 
@@ -45,7 +46,18 @@ std::optional<SmallVector<int64_t>>
 findBlockSizes(const IndexMovements &movements, const TableLoad &load,
                TileShape tile);
 
-/// Emits the ranges of blocks of these sizes of a tensor.
+/// The sizes of blocks of captured tensors, each the smallest that a load asks
+/// for.
+using BlockSizes = llvm::MapVector<Value, SmallVector<int64_t>>;
+
+/// Adds the sizes for a region of `op` to `tables`: of a mask for all that it
+/// loads, of a score for what says where it loads. Calls `refuse` with the
+/// loads that have none.
+void addBlockSizes(AttentionOp op, Region &region, TileShape tile,
+                   BlockSizes &tables, function_ref<void(Operation *)> refuse);
+
+/// Emits the ranges of blocks of these sizes of a tensor, unless its elements
+/// are as few.
 void emitBlockRange(OpBuilder &builder, Value table, ArrayRef<int64_t> sizes);
 
 /// Whether the range of a load depends on which keys are looked at together, as

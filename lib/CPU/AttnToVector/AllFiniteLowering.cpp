@@ -69,8 +69,8 @@ private:
     Value whole = zero, vectors = carried[0];
     if (type.isLastDimUnitStride()) {
       auto vector = VectorType::get(lanes, bits);
-      Value rest = b.createOrFold<arith::RemUIOp>(size, b.index(lanes));
-      whole = b.createOrFold<arith::SubIOp>(size, rest);
+      Value rest = b.remUI(size, lanes);
+      whole = b.subI(size, rest);
       auto body = [&](Value i, ValueRange carried) -> SmallVector<Value> {
         indices.back() = i;
         return {include(load(indices, vector), carried[0])};

@@ -57,13 +57,11 @@ public:
     Value one = b.index(1), elements = getSize(rank - 1), rows = one;
     for (int64_t dim = 0; dim + 1 < rank; ++dim) {
       counts.push_back(b.createOrFold<memref::DimOp>(low, dim));
-      rows = b.createOrFold<arith::MulIOp>(rows, counts.back());
-      elements = b.createOrFold<arith::MulIOp>(elements, b.index(blocks[dim]));
+      rows = b.mulI(rows, counts.back());
+      elements = b.mulI(elements, blocks[dim]);
     }
-    Value step = b.createOrFold<arith::DivUIOp>(
-        b.index(kElementsPerThread),
-        b.createOrFold<arith::MaxSIOp>(elements, one));
-    step = b.createOrFold<arith::MaxSIOp>(step, one);
+    Value step = b.divUI(b.index(kElementsPerThread), b.maxSI(elements, one));
+    step = b.maxSI(step, one);
     auto threads = b.create<scf::ForallOp>(
         ArrayRef<OpFoldResult>{b.getIndexAttr(0)}, ArrayRef<OpFoldResult>{rows},
         ArrayRef<OpFoldResult>{step}, ValueRange(),
@@ -71,8 +69,7 @@ public:
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(threads.getBody());
     Value first = threads.getInductionVar(0);
-    Value end = b.createOrFold<arith::MinSIOp>(
-        rows, b.createOrFold<arith::AddIOp>(first, step));
+    Value end = b.minSI(rows, b.addI(first, step));
     b.loop(first, end, 1, [&](Value row) { lowerRow(row); });
   }
 
@@ -92,23 +89,23 @@ private:
 
   Range getBlock(int64_t dim, Value number) {
     Value size = b.index(blocks[dim]);
-    Value begin = b.createOrFold<arith::MulIOp>(number, size);
-    Value end = b.createOrFold<arith::AddIOp>(begin, size);
-    return {begin, b.createOrFold<arith::MinSIOp>(end, getSize(dim))};
+    Value begin = b.mulI(number, size);
+    Value end = b.addI(begin, size);
+    return {begin, b.minSI(end, getSize(dim))};
   }
 
   void lowerRow(Value row) {
     SmallVector<Value> numbers(counts.size());
     SmallVector<Range> ranges(counts.size());
     for (int64_t dim = rank - 2; dim >= 0; --dim) {
-      numbers[dim] = b.createOrFold<arith::RemUIOp>(row, counts[dim]);
-      row = b.createOrFold<arith::DivUIOp>(row, counts[dim]);
+      numbers[dim] = b.remUI(row, counts[dim]);
+      row = b.divUI(row, counts[dim]);
       ranges[dim] = getBlock(dim, numbers[dim]);
     }
     Value blocksOfRow = b.createOrFold<memref::DimOp>(low, rank - 1);
     numbers.push_back(nullptr);
     ranges.emplace_back();
-    b.loop(b.index(0), blocksOfRow, 1, [&](Value number) {
+    b.loop(0, blocksOfRow, 1, [&](Value number) {
       numbers.back() = number;
       ranges.back() = getBlock(rank - 1, number);
       lowerBlock(numbers, ranges);
@@ -161,9 +158,9 @@ private:
     Value whole = range.begin;
     SmallVector<Value> vectors(state.drop_front(2));
     if (lanes > 1) {
-      Value count = b.createOrFold<arith::SubIOp>(range.end, range.begin);
-      Value rest = b.createOrFold<arith::RemUIOp>(count, b.index(lanes));
-      whole = b.createOrFold<arith::SubIOp>(range.end, rest);
+      Value count = b.subI(range.end, range.begin);
+      Value rest = b.remUI(count, lanes);
+      whole = b.subI(range.end, rest);
       VectorType vector = VectorType::get(lanes, elementType);
       vectors = b.loop(
           range.begin, whole, lanes, vectors, [&](Value i, ValueRange carried) {

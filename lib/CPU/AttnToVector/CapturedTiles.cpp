@@ -127,10 +127,9 @@ Value CapturedTiles::evaluate(Value value, Value lane, Value row,
   const RegionArguments &arguments = dependence.getArguments();
   Value result;
   if (value == arguments.position) {
-    result = b.createOrFold<arith::AddIOp>(tile.position, lane);
+    result = b.addI(tile.position, lane);
   } else if (value == arguments.key) {
-    result =
-        row ? b.createOrFold<arith::AddIOp>(tile.firstKey, row) : tile.firstKey;
+    result = row ? b.addI(tile.firstKey, row) : tile.firstKey;
   } else if (value == arguments.score) {
     result = b.create<memref::LoadOp>(tile.scores, ValueRange{row, lane});
     if (tile.scale)
@@ -195,11 +194,11 @@ static Type getStoredType(LaneBuilder &b, Type type) {
 Value CapturedTiles::buildPerLane(memref::LoadOp load) {
   Type type = getStoredType(b, load.getType());
   Value buffer = b.allocate(MemRefType::get({b.getNumLanes()}, type));
-  b.loop(b.index(0), tile.numQueries, 1, [&](Value lane) {
+  b.loop(0, tile.numQueries, 1, [&](Value lane) {
     b.create<memref::StoreOp>(loadElement(load, lane, nullptr), buffer, lane);
   });
   Value zero = b.create<arith::ConstantOp>(b.getZeroAttr(type));
-  b.loop(tile.numQueries, b.index(b.getNumLanes()), 1,
+  b.loop(tile.numQueries, b.getNumLanes(), 1,
          [&](Value lane) { b.create<memref::StoreOp>(zero, buffer, lane); });
   return buffer;
 }
@@ -207,8 +206,8 @@ Value CapturedTiles::buildPerLane(memref::LoadOp load) {
 void CapturedTiles::clearOtherLanes(Value buffer) {
   Type type = cast<MemRefType>(buffer.getType()).getElementType();
   Value zero = b.create<arith::ConstantOp>(b.getZeroAttr(type));
-  b.loop(tile.numQueries, b.index(b.getNumLanes()), 1, [&](Value lane) {
-    b.loop(b.index(0), tile.numKeys, 1, [&](Value row) {
+  b.loop(tile.numQueries, b.getNumLanes(), 1, [&](Value lane) {
+    b.loop(0, tile.numKeys, 1, [&](Value row) {
       b.create<memref::StoreOp>(zero, buffer, ValueRange{row, lane});
     });
   });
@@ -251,18 +250,17 @@ void CapturedTiles::transposeBlock(Value source, Value buffer,
   auto vector =
       VectorType::get(128 / elementType.getIntOrFloatBitWidth(), elementType);
   SmallVector<Value> first(origin);
-  first[laneDim] = b.createOrFold<arith::AddIOp>(first[laneDim], lane);
-  first.back() = b.createOrFold<arith::AddIOp>(first.back(), row);
+  first[laneDim] = b.addI(first[laneDim], lane);
+  first.back() = b.addI(first.back(), row);
   auto load = [&](int64_t offset) -> Value {
     SmallVector<Value> indices(first);
-    Value moved =
-        b.createOrFold<arith::AddIOp>(indices[laneDim], b.index(offset));
+    Value moved = b.addI(indices[laneDim], offset);
     indices[laneDim] = hideRelation(b, moved);
     return b.create<vector::LoadOp>(vector, source, indices);
   };
   for (auto [i, column] :
        llvm::enumerate(buildTransposedBlock(b, elementType, load))) {
-    Value target = b.createOrFold<arith::AddIOp>(row, b.index(int64_t(i)));
+    Value target = b.addI(row, int64_t(i));
     b.create<vector::StoreOp>(column, buffer, ValueRange{target, lane});
   }
 }
@@ -287,8 +285,8 @@ Value CapturedTiles::buildTransposed(memref::LoadOp load) {
   while (!dependence.onLane(load.getIndices()[laneDim]))
     ++laneDim;
   auto roundDown = [&](Value count, int64_t step) {
-    Value rest = b.createOrFold<arith::RemUIOp>(count, b.index(step));
-    return b.createOrFold<arith::SubIOp>(count, rest);
+    Value rest = b.remUI(count, step);
+    return b.subI(count, rest);
   };
   int64_t columns = getBlockColumns(elementType);
   Value fullLanes = roundDown(tile.numQueries, b.getWidth());

@@ -112,10 +112,11 @@ Value LaneBuilder::allocate(MemRefType type) {
 }
 
 SmallVector<Value>
-LaneBuilder::loop(Value lower, Value upper, int64_t step, ValueRange initial,
+LaneBuilder::loop(Operand lower, Operand upper, int64_t step,
+                  ValueRange initial,
                   function_ref<SmallVector<Value>(Value, ValueRange)> body) {
   auto forOp = create<scf::ForOp>(
-      lower, upper, index(step), initial,
+      integer(lower), integer(upper), index(step), initial,
       [&](OpBuilder &, Location, Value i, ValueRange carried) {
         InsertionGuard guard(*this);
         setInsertionPointToStart(i.getParentBlock());
@@ -124,7 +125,7 @@ LaneBuilder::loop(Value lower, Value upper, int64_t step, ValueRange initial,
   return SmallVector<Value>(forOp.getResults());
 }
 
-void LaneBuilder::loop(Value lower, Value upper, int64_t step,
+void LaneBuilder::loop(Operand lower, Operand upper, int64_t step,
                        function_ref<void(Value)> body) {
   loop(lower, upper, step, {}, [&](Value i, ValueRange) {
     body(i);

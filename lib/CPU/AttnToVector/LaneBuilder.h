@@ -9,10 +9,8 @@
 #define ATTN_CPU_ATTNTOVECTOR_LANEBUILDER_H
 
 #include "dialect/Plan/Target.h"
+#include "dialect/Shared/IndexBuilder.h"
 #include "lib/Math/MathBuilder.h"
-
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/IR/Builders.h"
 
 namespace mlir::attn {
 
@@ -54,6 +52,30 @@ public:
   Value laneNumbers(int64_t piece, int64_t stride, Type elementType);
 
   //===--------------------------------------------------------------------===//
+  // Integers, which fold
+  //===--------------------------------------------------------------------===//
+
+  /// A value, or the number of an index.
+  using Operand = IndexBuilder::Operand;
+  Value integer(Operand x) {
+    return x.number ? index(*x.number) : cast<Value>(x.either);
+  }
+  template <typename Op> Value fold(Value x, Operand y) {
+    return createOrFold<Op>(x, integer(y));
+  }
+  Value addI(Value x, Operand y) { return fold<arith::AddIOp>(x, y); }
+  Value subI(Value x, Operand y) { return fold<arith::SubIOp>(x, y); }
+  Value mulI(Value x, Operand y) { return fold<arith::MulIOp>(x, y); }
+  Value divUI(Value x, Operand y) { return fold<arith::DivUIOp>(x, y); }
+  Value remUI(Value x, Operand y) { return fold<arith::RemUIOp>(x, y); }
+  Value minSI(Value x, Operand y) { return fold<arith::MinSIOp>(x, y); }
+  Value maxSI(Value x, Operand y) { return fold<arith::MaxSIOp>(x, y); }
+  Value andI(Value x, Operand y) { return fold<arith::AndIOp>(x, y); }
+  Value compareI(arith::CmpIPredicate predicate, Value x, Operand y) {
+    return createOrFold<arith::CmpIOp>(predicate, x, integer(y));
+  }
+
+  //===--------------------------------------------------------------------===//
   // Memory
   //===--------------------------------------------------------------------===//
 
@@ -78,10 +100,10 @@ public:
 
   /// `for i in [lower, upper) step`, carrying `initial` along.
   SmallVector<Value>
-  loop(Value lower, Value upper, int64_t step, ValueRange initial,
+  loop(Operand lower, Operand upper, int64_t step, ValueRange initial,
        function_ref<SmallVector<Value>(Value, ValueRange)> body);
   /// The same without anything to carry.
-  void loop(Value lower, Value upper, int64_t step,
+  void loop(Operand lower, Operand upper, int64_t step,
             function_ref<void(Value)> body);
   /// `then` or `otherwise`. Only one of them is built if the condition is
   /// constant.

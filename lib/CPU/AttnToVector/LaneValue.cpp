@@ -168,8 +168,8 @@ Pieces LaneArithmetic::toNarrowVectors(const LaneValue &value) {
 
 LaneValue LaneArithmetic::addAffine(const LaneValue &lhs, const LaneValue &rhs,
                                     int64_t sign) {
-  Value base = sign > 0 ? b.createOrFold<arith::AddIOp>(lhs.scalar, rhs.scalar)
-                        : b.createOrFold<arith::SubIOp>(lhs.scalar, rhs.scalar);
+  Value base = sign > 0 ? b.addI(lhs.scalar, rhs.scalar)
+                        : b.subI(lhs.scalar, rhs.scalar);
   Bound bound = lhs.bound + rhs.bound;
   bound.nonNegative &= sign > 0;
   return LaneValue::affine(base, lhs.stride + sign * rhs.stride, bound);
@@ -177,8 +177,7 @@ LaneValue LaneArithmetic::addAffine(const LaneValue &lhs, const LaneValue &rhs,
 
 LaneValue LaneArithmetic::multiplyAffine(const LaneValue &value,
                                          int64_t factor) {
-  Value base = b.createOrFold<arith::MulIOp>(value.scalar,
-                                             b.integer(value.type, factor));
+  Value base = b.mulI(value.scalar, b.integer(value.type, factor));
   return LaneValue::affine(base, value.stride * factor,
                            value.bound * Bound::ofConstant(factor));
 }
@@ -219,9 +218,8 @@ static CmpIPredicate toSigned(CmpIPredicate predicate) {
 /// change.
 static Value clamp(LaneBuilder &b, Value number, int64_t limit) {
   Type type = number.getType();
-  Value raised =
-      b.createOrFold<arith::MaxSIOp>(number, b.integer(type, -limit));
-  return b.createOrFold<arith::MinSIOp>(raised, b.integer(type, limit));
+  Value raised = b.maxSI(number, b.integer(type, -limit));
+  return b.minSI(raised, b.integer(type, limit));
 }
 
 FailureOr<LaneValue> LaneArithmetic::compareSigned(CmpIPredicate predicate,
@@ -230,8 +228,7 @@ FailureOr<LaneValue> LaneArithmetic::compareSigned(CmpIPredicate predicate,
   Type boolean = b.getI1Type();
   int64_t stride = lhs.stride - rhs.stride;
   if (lhs.isUniform() && rhs.isUniform())
-    return LaneValue::uniform(
-        b.createOrFold<arith::CmpIOp>(predicate, lhs.scalar, rhs.scalar));
+    return LaneValue::uniform(b.compareI(predicate, lhs.scalar, rhs.scalar));
   // What is unknown and the same in all lanes needs to be known only as far as
   // the other side can reach.
   auto limit = [&](LaneValue &unknown, const LaneValue &other) {
@@ -247,14 +244,13 @@ FailureOr<LaneValue> LaneArithmetic::compareSigned(CmpIPredicate predicate,
   if (!fits((lhs.bound + rhs.bound).always, 64))
     return failure();
   if (stride == 0)
-    return LaneValue::uniform(
-        b.createOrFold<arith::CmpIOp>(predicate, lhs.scalar, rhs.scalar));
+    return LaneValue::uniform(b.compareI(predicate, lhs.scalar, rhs.scalar));
   int64_t reach = std::abs(stride) * b.getNumLanes() + 1;
   if (!fits(uint64_t(reach), 32))
     return failure();
 
   // lhs + stride * lane <> rhs is the same as stride * lane <> rhs - lhs.
-  Value difference = b.createOrFold<arith::SubIOp>(rhs.scalar, lhs.scalar);
+  Value difference = b.subI(rhs.scalar, lhs.scalar);
   difference = castScalar(b, clamp(b, difference, reach), b.getI32Type());
   Value threshold =
       b.create<vector::BroadcastOp>(b.getPieceType(b.getI32Type()), difference);

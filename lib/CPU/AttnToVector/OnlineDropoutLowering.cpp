@@ -50,7 +50,7 @@ public:
   void lower() {
     if (rate() > 0) {
       prepare();
-      b.loop(b.index(0), b.index(b.getNumLanes()), b.getWidth(),
+      b.loop(0, b.getNumLanes(), b.getWidth(),
              [&](Value lane) { lowerPiece(lane); });
     }
     op.erase();
@@ -71,8 +71,7 @@ private:
     for (int round = 0; round < kPhiloxRounds; ++round)
       for (int word : {0, 1}) {
         keys[size_t(round)][size_t(word)] = key[word];
-        key[word] = b.createOrFold<arith::AddIOp>(
-            key[word], b.integer(i64, kPhiloxGrowth[word]));
+        key[word] = b.addI(key[word], b.integer(i64, kPhiloxGrowth[word]));
       }
   }
 
@@ -80,16 +79,13 @@ private:
   /// first may begin before the tile and the last end after it.
   void lowerPiece(Value lane) {
     SmallVector<Value> positions = buildPositions(lane);
-    Value four = b.index(4);
-    Value lead = b.createOrFold<arith::RemUIOp>(op.getFirstKey(), four);
-    Value begin = b.createOrFold<arith::SubIOp>(b.index(0), lead);
+    Value begin = b.subI(b.index(0), b.remUI(op.getFirstKey(), 4));
     b.loop(begin, op.getNumKeys(), 4, [&](Value row) {
-      Value key = b.createOrFold<arith::AddIOp>(op.getFirstKey(), row);
-      Value group = b.createOrFold<arith::IndexCastOp>(
-          i64, b.createOrFold<arith::DivUIOp>(key, four));
+      Value key = b.addI(op.getFirstKey(), row);
+      Value group = b.createOrFold<arith::IndexCastOp>(i64, b.divUI(key, 4));
       std::array<Value, 4> factors = buildFactors(group, positions);
       auto multiply = [&](int64_t i) {
-        Value at = b.createOrFold<arith::AddIOp>(row, b.index(i));
+        Value at = b.addI(row, i);
         Value weight =
             b.create<vector::LoadOp>(factors[size_t(i)].getType(),
                                      op.getWeights(), ValueRange{at, lane});
@@ -99,8 +95,7 @@ private:
       };
       // Negative rows are large unsigned numbers.
       auto isBelow = [&](Value number, Value bound) {
-        return b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::ult, number,
-                                             bound);
+        return b.compareI(arith::CmpIPredicate::ult, number, bound);
       };
       int64_t lastWhole = std::max<int64_t>(0, weights.getDimSize(0) - 3);
       b.branch(
@@ -112,7 +107,7 @@ private:
           },
           [&]() -> SmallVector<Value> {
             for (int64_t i = 0; i < 4; ++i) {
-              Value at = b.createOrFold<arith::AddIOp>(row, b.index(i));
+              Value at = b.addI(row, i);
               b.branch(
                   isBelow(at, op.getNumKeys()),
                   [&]() -> SmallVector<Value> {
@@ -128,8 +123,8 @@ private:
 
   /// The position in each lane of each vector of words.
   SmallVector<Value> buildPositions(Value lane) {
-    Value first = b.createOrFold<arith::IndexCastOp>(
-        i64, b.createOrFold<arith::AddIOp>(op.getPosition(), lane));
+    Value first =
+        b.createOrFold<arith::IndexCastOp>(i64, b.addI(op.getPosition(), lane));
     SmallVector<Value> positions;
     for (int64_t half = 0; half < (isHalved ? 2 : 1); ++half) {
       SmallVector<int64_t> numbers;
@@ -200,16 +195,14 @@ private:
   }
 
   Value takeLow(Value word) {
-    return b.createOrFold<arith::AndIOp>(word,
-                                         b.integer(word.getType(), 0xFFFFFFFF));
+    return b.andI(word, b.integer(word.getType(), 0xFFFFFFFF));
   }
   Value takeHigh(Value product) {
     return b.createOrFold<arith::ShRUIOp>(product,
                                           b.integer(product.getType(), 32));
   }
   Value multiply(Value word, uint32_t factor) {
-    return b.createOrFold<arith::MulIOp>(takeLow(word),
-                                         b.integer(word.getType(), factor));
+    return b.mulI(takeLow(word), b.integer(word.getType(), factor));
   }
   Value xorOf(Value lhs, Value rhs) {
     if (isa<VectorType>(lhs.getType()) || isa<VectorType>(rhs.getType())) {

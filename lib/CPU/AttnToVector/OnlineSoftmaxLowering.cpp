@@ -121,8 +121,8 @@ private:
                    function_ref<Pieces()> otherwise) {
     Value yes = b.constant(b.getBoolAttr(true));
     Value isCut = b.createOrFold<arith::OrIOp>(op.getPartial(), op.getExact());
-    Value isWhole = b.createOrFold<arith::AndIOp>(
-        op.getDefined(), b.createOrFold<arith::XOrIOp>(isCut, yes));
+    Value isWhole =
+        b.andI(op.getDefined(), b.createOrFold<arith::XOrIOp>(isCut, yes));
     // Their limits, where nothing is computed, are beyond those of the cap.
     size_t count = before.size();
     Pieces least = b.branch(
@@ -158,7 +158,7 @@ private:
     auto body = [&](Value first, ValueRange carried) -> SmallVector<Value> {
       SmallVector<Pieces> columns(b.getNumPieces());
       for (int64_t i = 0; i < unroll; ++i) {
-        Value row = b.createOrFold<arith::AddIOp>(first, b.index(i));
+        Value row = b.addI(first, i);
         for (auto [piece, x] :
              llvm::enumerate(b.load(tile.scores, row, scalar)))
           columns[piece].push_back(x);
@@ -173,7 +173,7 @@ private:
       }
       return results;
     };
-    return b.loop(b.index(0), paddedKeys, unroll, initial, body);
+    return b.loop(0, paddedKeys, unroll, initial, body);
   }
 
   Pieces buildCappedWeights(const SmallTanh &cap, const Pieces &origins,
@@ -225,10 +225,7 @@ private:
     };
     return b.branch(
         op.getExact(),
-        [&] {
-          return loopOverRows(b.index(0), tile.numKeys, 1, maxima, body,
-                              keepNaN);
-        },
+        [&] { return loopOverRows(0, tile.numKeys, 1, maxima, body, keepNaN); },
         [&] { return maxima; });
   }
 
@@ -260,7 +257,7 @@ private:
       return weights;
     };
     if (exact)
-      return loopOverRows(b.index(0), paddedKeys, 1, sums, body, add);
+      return loopOverRows(0, paddedKeys, 1, sums, body, add);
     return loopOverWeights(sums, body);
   }
 
@@ -268,19 +265,17 @@ private:
   Pieces loopOverWeights(const Pieces &sums, function_ref<Pieces(Value)> body) {
     int64_t step = op.getInOrder() ? 1 : unroll;
     if (shares.empty())
-      return loopOverRows(b.index(0), paddedKeys, step, sums, body, add);
+      return loopOverRows(0, paddedKeys, step, sums, body, add);
     // Few rows, so that what they fetch need not wait, and not one by one.
     constexpr int64_t kRows = 8;
-    Value count = b.index(kRows);
-    shares.cut(b, b.createOrFold<arith::CeilDivUIOp>(paddedKeys, count));
-    return b.loop(
-        b.index(0), paddedKeys, kRows, sums,
-        [&](Value first, ValueRange carried) -> SmallVector<Value> {
-          shares.emit(b, b.createOrFold<arith::DivUIOp>(first, count));
-          Value last = b.createOrFold<arith::MinSIOp>(
-              b.createOrFold<arith::AddIOp>(first, count), paddedKeys);
-          return loopOverRows(first, last, step, Pieces(carried), body, add);
-        });
+    shares.cut(b, b.fold<arith::CeilDivUIOp>(paddedKeys, kRows));
+    return b.loop(0, paddedKeys, kRows, sums,
+                  [&](Value first, ValueRange carried) -> SmallVector<Value> {
+                    shares.emit(b, b.divUI(first, kRows));
+                    Value last = b.minSI(b.addI(first, kRows), paddedKeys);
+                    return loopOverRows(first, last, step, Pieces(carried),
+                                        body, add);
+                  });
   }
 
   PrefetchShares shares; ///< Of what is fetched with the weights.

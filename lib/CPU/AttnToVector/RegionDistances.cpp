@@ -106,17 +106,15 @@ bool RegionVectorizer::readsBits() const {
 /// element `first + i`. It need not be one of the tile, and before the first
 /// key it is not.
 SmallVector<Value> RegionVectorizer::addToTables(Value first, ValueRange bits) {
-  Value one = b.index(1);
-  Value last = b.createOrFold<arith::SubIOp>(tile.numKeys, one);
-  Value row = b.createOrFold<arith::SubIOp>(last, first);
-  Value distances = b.createOrFold<arith::AddIOp>(last, tile.numQueries);
+  Value last = b.subI(tile.numKeys, 1);
+  Value row = b.subI(last, first);
+  Value distances = b.addI(last, tile.numQueries);
   // What is loaded exists for the distances of the tile only.
   Pieces ofQueries = std::exchange(
-      existingLanes,
-      buildExistingLanes(b.createOrFold<arith::SubIOp>(distances, first)));
+      existingLanes, buildExistingLanes(b.subI(distances, first)));
   Bound bound = invariant.at(dependence.getArguments().position).bound;
-  current[dependence.getArguments().key] = LaneValue::uniform(
-      b.createOrFold<arith::AddIOp>(tile.firstKey, row), bound);
+  current[dependence.getArguments().key] =
+      LaneValue::uniform(b.addI(tile.firstKey, row), bound);
   for (Operation &op : region.front().without_terminator())
     if (inTables.contains(&op))
       evaluate(&op, row);
@@ -154,7 +152,7 @@ Value RegionVectorizer::addToBits(Value bits, Value first,
     Value word = b.create<vector::BitCastOp>(VectorType::get(1, narrow), piece);
     word = b.create<vector::ExtractOp>(word, int64_t(0));
     word = b.create<arith::ExtUIOp>(wide, word);
-    Value places = b.createOrFold<arith::AddIOp>(
+    Value places = b.addI(
         shift, b.integer(wide, kRowsInWord + int64_t(number) * b.getWidth()));
     word = b.create<arith::ShLIOp>(word, places);
     bits = b.create<arith::OrIOp>(bits, word);
@@ -169,25 +167,24 @@ Value RegionVectorizer::storeInBuffer(Value first, ArrayRef<Value> pieces) {
   Value buffer =
       b.allocate(MemRefType::get({rows + 2 * b.getNumLanes()}, element));
   for (auto [number, piece] : llvm::enumerate(pieces))
-    b.create<vector::StoreOp>(
-        piece, buffer,
-        b.createOrFold<arith::AddIOp>(first,
-                                      b.index(int64_t(number) * b.getWidth())));
+    b.create<vector::StoreOp>(piece, buffer,
+                              b.addI(first, int64_t(number) * b.getWidth()));
   return buffer;
 }
 
 void RegionVectorizer::buildTables() {
   if (tabulated.empty())
     return;
-  Value last = b.createOrFold<arith::SubIOp>(tile.numKeys, b.index(1));
-  Value end = b.createOrFold<arith::AddIOp>(last, b.index(b.getNumLanes()));
+  Value last = b.subI(tile.numKeys, 1);
+  Value end = b.addI(last, b.getNumLanes());
   auto inBits = llvm::to_vector(llvm::make_filter_range(
       tabulated, [&](Value value) { return isInBits(value); }));
   SmallVector<Value> none(inBits.size(),
                           b.integer(b.getIntegerType(kTableBits), 0));
-  SmallVector<Value> bits = b.loop(
-      b.index(0), end, b.getNumLanes(), none,
-      [&](Value first, ValueRange bits) { return addToTables(first, bits); });
+  SmallVector<Value> bits =
+      b.loop(0, end, b.getNumLanes(), none, [&](Value first, ValueRange bits) {
+        return addToTables(first, bits);
+      });
   for (auto [value, word] : llvm::zip_equal(inBits, bits))
     tables[value].bits = word;
 }
@@ -213,10 +210,8 @@ Pieces RegionVectorizer::readBits(Value bits, TileRow row) {
   int64_t inWord = row.offset % kRowsInWord;
   Value &word = loaded[{bits, row.offset - inWord}];
   if (!word) {
-    Value last = b.createOrFold<arith::SubIOp>(tile.numKeys, b.index(1));
-    Value at = b.createOrFold<arith::AddIOp>(
-        b.createOrFold<arith::SubIOp>(last, row.first),
-        b.index(inWord - row.offset));
+    Value last = b.subI(tile.numKeys, 1);
+    Value at = b.addI(b.subI(last, row.first), inWord - row.offset);
     word = b.create<arith::ShRUIOp>(
         bits, b.create<arith::IndexCastUIOp>(bits.getType(), at));
     word = b.create<arith::TruncIOp>(wordType, word);
@@ -245,9 +240,8 @@ Value RegionVectorizer::loadFromTable(const DistanceTable &table, Value first,
   Value &lanes = loaded[{table.buffer, offset}];
   if (lanes)
     return lanes;
-  Value last = b.createOrFold<arith::SubIOp>(tile.numKeys, b.index(1));
-  Value at = b.createOrFold<arith::AddIOp>(
-      b.createOrFold<arith::SubIOp>(last, first), b.index(offset));
+  Value last = b.subI(tile.numKeys, 1);
+  Value at = b.addI(b.subI(last, first), offset);
   VectorType vector = b.getPieceType(table.type);
   lanes = b.create<vector::LoadOp>(vector, table.buffer, at);
   if (table.isBoolean)

@@ -93,8 +93,8 @@ void RegionVectorizer::prepare() {
 
 void RegionVectorizer::evaluateRow(TileRow at) {
   Bound count = {kMaxCount, 2 * kGuardedPosition, /*nonNegative=*/true};
-  Value row = b.createOrFold<arith::AddIOp>(at.first, b.index(at.offset));
-  Value key = b.createOrFold<arith::AddIOp>(tile.firstKey, row);
+  Value row = b.addI(at.first, at.offset);
+  Value key = b.addI(tile.firstKey, row);
   current[dependence.getArguments().key] = LaneValue::uniform(key, count);
   for (Value value : tabulated)
     current[value] = readTable(value, at);
@@ -226,8 +226,7 @@ LaneValue RegionVectorizer::loadContiguous(memref::LoadOp load) {
   Value first = indices.back();
   Pieces pieces;
   for (auto [piece, mask] : llvm::enumerate(getExistingLanes())) {
-    indices.back() = b.createOrFold<arith::AddIOp>(
-        first, b.index(int64_t(piece) * b.getWidth()));
+    indices.back() = b.addI(first, int64_t(piece) * b.getWidth());
     pieces.push_back(b.create<vector::MaskedLoadOp>(
         vector, get(load.getMemRef()).scalar, indices, mask, none));
   }

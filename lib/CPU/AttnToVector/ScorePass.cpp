@@ -56,8 +56,7 @@ Pieces ScorePass::buildScores(const Pieces &maximum) {
   b.create<scf::YieldOp>(buildVectorScores(maximum));
   b.setInsertionPoint(ifOp);
   if (arithmetic.needsGuard())
-    ifOp.getConditionMutable().assign(
-        b.createOrFold<arith::AndIOp>(op.getDefined(), buildGuard()));
+    ifOp.getConditionMutable().assign(b.andI(op.getDefined(), buildGuard()));
   if (matchPattern(ifOp.getCondition(), m_One()))
     return inlineThen(ifOp);
   b.setInsertionPointToStart(ifOp.elseBlock());
@@ -111,11 +110,10 @@ bool ScorePass::isVectorizable() {
 Value ScorePass::buildGuard() {
   Value small;
   auto check = [&](Value number, int64_t lowest) {
-    Value shifted = b.createOrFold<arith::SubIOp>(number, b.index(lowest));
-    Value inside = b.createOrFold<arith::CmpIOp>(
-        arith::CmpIPredicate::ult, shifted,
-        b.index(int64_t(kGuardedPosition) - lowest));
-    small = small ? b.createOrFold<arith::AndIOp>(small, inside) : inside;
+    Value shifted = b.subI(number, lowest);
+    Value inside = b.compareI(arith::CmpIPredicate::ult, shifted,
+                              int64_t(kGuardedPosition) - lowest);
+    small = small ? b.andI(small, inside) : inside;
   };
   check(tile.batch, 0);
   check(tile.head, 0);
@@ -126,7 +124,7 @@ Value ScorePass::buildGuard() {
 
 Pieces ScorePass::buildMaximum(const Pieces &maximum) {
   return loopOverRows(
-      b.index(0), paddedKeys, unroll, maximum,
+      0, paddedKeys, unroll, maximum,
       [&](Value row) { return b.load(tile.scores, row, scalar); },
       [&](Value x, Value y) { return b.maximum(x, y); });
 }
@@ -149,8 +147,7 @@ Pieces ScorePass::buildPass(const Pieces &maximum, bool masked) {
   // What is loaded before the loop may not exist without keys.
   if (!hasLoads(op.getScoreRegion()) && !hasLoads(op.getMaskRegion()))
     return build();
-  Value any = b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::ne,
-                                            tile.numKeys, b.index(0));
+  Value any = b.compareI(arith::CmpIPredicate::ne, tile.numKeys, 0);
   return b.branch(any, build, [&] { return maximum; });
 }
 
@@ -160,15 +157,13 @@ Pieces ScorePass::buildRowsByQuotients(const Pieces &maximum, bool masked) {
     llvm::append_range(divisors, getKeyDivisors(op.getMaskRegion(), false));
   if (divisors.empty())
     return buildRows(maximum, masked, /*sameQuotients=*/false);
-  Value last = b.createOrFold<arith::AddIOp>(
-      tile.firstKey, b.createOrFold<arith::SubIOp>(tile.numKeys, b.index(1)));
+  Value last = b.addI(tile.firstKey, b.subI(tile.numKeys, 1));
   Value areSame;
   for (int64_t divisor : divisors) {
-    Value isSame = b.createOrFold<arith::CmpIOp>(
-        arith::CmpIPredicate::eq,
-        b.createOrFold<arith::DivUIOp>(tile.firstKey, b.index(divisor)),
-        b.createOrFold<arith::DivUIOp>(last, b.index(divisor)));
-    areSame = areSame ? b.createOrFold<arith::AndIOp>(areSame, isSame) : isSame;
+    Value isSame =
+        b.compareI(arith::CmpIPredicate::eq, b.divUI(tile.firstKey, divisor),
+                   b.divUI(last, divisor));
+    areSame = areSame ? b.andI(areSame, isSame) : isSame;
   }
   return b.branch(
       areSame,
@@ -196,7 +191,7 @@ Pieces ScorePass::buildRows(const Pieces &maximum, bool masked,
   // loaded from the same place.
   bool masksLoads = mask && !score && !scales && b.getTarget().getScalef();
   auto build = [&](TileRow at) {
-    Value row = b.createOrFold<arith::AddIOp>(at.first, b.index(at.offset));
+    Value row = b.addI(at.first, at.offset);
     Pieces scores = masksLoads ? b.loadWhere(mask->evaluateMask(at),
                                              tile.scores, row, minusInfinity())
                                : b.load(tile.scores, row, scalar);
@@ -217,9 +212,9 @@ Pieces ScorePass::buildRows(const Pieces &maximum, bool masked,
   if (apart > 1 &&
       ((mask && mask->sharesPieces()) || (score && score->sharesPieces()))) {
     int64_t size = apart * b.getWidth();
-    Value end = b.createOrFold<arith::AndIOp>(tile.numKeys, b.index(-size));
+    Value end = b.andI(tile.numKeys, -size);
     auto body = [&](Value first, ValueRange carried) -> SmallVector<Value> {
-      Value after = b.createOrFold<arith::AddIOp>(first, b.index(b.getWidth()));
+      Value after = b.addI(first, b.getWidth());
       return storeRows(first, after, {.count = apart, .stride = b.getWidth()},
                        Pieces(carried), build);
     };
@@ -229,7 +224,7 @@ Pieces ScorePass::buildRows(const Pieces &maximum, bool masked,
   int64_t count = unroll;
   if ((mask && mask->readsBits()) || (score && score->readsBits()))
     count *= 2;
-  Value whole = b.createOrFold<arith::AndIOp>(tile.numKeys, b.index(-count));
+  Value whole = b.andI(tile.numKeys, -count);
   result = storeRows(done, whole, {.count = count}, result, build);
   return count == 1
              ? result
@@ -244,9 +239,7 @@ Pieces ScorePass::storeRows(Value lower, Value upper, RowGroup group,
     for (int64_t i = 0; i < group.count; ++i)
       rows.push_back(build({first, i * group.stride}));
     for (auto [i, scores] : llvm::enumerate(rows))
-      b.store(scores, tile.scores,
-              b.createOrFold<arith::AddIOp>(
-                  first, b.index(int64_t(i) * group.stride)));
+      b.store(scores, tile.scores, b.addI(first, int64_t(i) * group.stride));
     return combineRows(rows, carried,
                        [&](Value x, Value y) { return b.maximum(x, y); });
   };
@@ -267,9 +260,9 @@ int64_t ScorePass::getRowsApart() {
 void ScorePass::buildScalarScores() {
   Value zero = b.index(0);
   b.loop(zero, tile.numKeys, 1, [&](Value row) {
-    Value j = b.createOrFold<arith::AddIOp>(tile.firstKey, row);
+    Value j = b.addI(tile.firstKey, row);
     b.loop(zero, tile.numQueries, 1, [&](Value lane) {
-      Value p = b.createOrFold<arith::AddIOp>(tile.position, lane);
+      Value p = b.addI(tile.position, lane);
       Value dot = b.create<memref::LoadOp>(tile.scores, ValueRange{row, lane});
       Value score = emitScoreAt(
           b, b.getLoc(),
@@ -282,7 +275,7 @@ void ScorePass::buildScalarScores() {
           });
       b.create<memref::StoreOp>(score, tile.scores, ValueRange{row, lane});
     });
-    b.loop(tile.numQueries, b.index(b.getNumLanes()), 1, [&](Value lane) {
+    b.loop(tile.numQueries, b.getNumLanes(), 1, [&](Value lane) {
       b.create<memref::StoreOp>(b.number(scalar, -kInfinity), tile.scores,
                                 ValueRange{row, lane});
     });

@@ -106,8 +106,8 @@ protected:
   Value roundUpToUnroll(Value count) {
     if (unroll == 1)
       return count;
-    Value raised = b.createOrFold<arith::AddIOp>(count, b.index(unroll - 1));
-    return b.createOrFold<arith::AndIOp>(raised, b.index(-unroll));
+    Value raised = b.addI(count, unroll - 1);
+    return b.andI(raised, -unroll);
   }
 
   /// Combines values pairwise, the rows of an iteration before what was
@@ -125,15 +125,14 @@ protected:
 
   /// Loops over rows, `step` at a time, and combines what `body` returns for
   /// each with what is carried.
-  Pieces loopOverRows(Value lower, Value upper, int64_t step, Pieces initial,
-                      function_ref<Pieces(Value)> body,
+  Pieces loopOverRows(LaneBuilder::Operand lower, Value upper, int64_t step,
+                      Pieces initial, function_ref<Pieces(Value)> body,
                       function_ref<Value(Value, Value)> combiner) {
     return b.loop(lower, upper, step, initial,
                   [&](Value first, ValueRange carried) -> SmallVector<Value> {
                     SmallVector<Pieces> rows;
                     for (int64_t i = 0; i < step; ++i)
-                      rows.push_back(body(
-                          b.createOrFold<arith::AddIOp>(first, b.index(i))));
+                      rows.push_back(body(b.addI(first, i)));
                     return combineRows(rows, carried, combiner);
                   });
   }

@@ -38,6 +38,11 @@ void attn::emitLoop(IndexBuilder &b, Value first, Value end, int64_t step,
   });
 }
 
+unsigned Contraction::getDimOfB(unsigned number) const {
+  return *mapOfB.getResultPosition(
+      getAffineDimExpr(number + 2, mapOfB.getContext()));
+}
+
 int64_t Contraction::getNumTerms() const {
   AffineExpr term =
       getAffineDimExpr(2 + getNumContracted(), mapOfA.getContext());

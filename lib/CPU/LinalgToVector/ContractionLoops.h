@@ -54,6 +54,12 @@ struct Contraction {
   int64_t getNumLanes() const { return c.getType().getDimSize(1); }
   /// Contracted dimensions of B.
   unsigned getNumContracted() const { return mapOfB.getNumResults() - 1; }
+  /// The dimension of B that the contracted one of a number is, counted from
+  /// the outermost, and its size, which may be dynamic.
+  unsigned getDimOfB(unsigned number) const;
+  int64_t getNumSteps(unsigned number) const {
+    return b.getType().getDimSize(getDimOfB(number));
+  }
   /// Matrices that A is the sum of.
   int64_t getNumTerms() const;
   /// Of C, and of the products.

@@ -47,6 +47,9 @@ int64_t getMost(Value buffer, int64_t dim);
 /// Whether the body is c + a * b, of numbers that may be converted first.
 bool multipliesAndAdds(linalg::LinalgOp op);
 
+/// Whether all operands are buffers of f32 of static sizes, none of which is 0.
+bool isOfStaticF32(linalg::LinalgOp op);
+
 /// Replaces C[r,j] += sum over e, a and k of A[e,r+a,j+k] * B[e,a,k], of f32 on
 /// buffers of static sizes, by loops that keep a block of C in registers.
 /// Fails, having changed nothing, on others.

@@ -117,9 +117,8 @@ unsigned attn::getWidestElementBits(linalg::LinalgOp op) {
   return bits;
 }
 
-/// The place of a slice in an operand.
-static SmallVector<Value> getSliceIndices(OpBuilder &b, OpOperand &operand,
-                                          ValueRange loops) {
+SmallVector<Value> attn::getSliceIndices(OpBuilder &b, OpOperand &operand,
+                                         ValueRange loops) {
   auto op = cast<linalg::LinalgOp>(operand.getOwner());
   SmallVector<Value> indices;
   for (AffineExpr expr : op.getMatchingIndexingMap(&operand).getResults()) {

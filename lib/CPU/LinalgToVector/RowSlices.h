@@ -40,6 +40,10 @@ unsigned getWidestElementBits(linalg::LinalgOp op);
 SmallVector<Value> emitOuterLoops(IndexBuilder &b, linalg::LinalgOp op,
                                   SmallVector<Value> &sizes);
 
+/// The place in an operand at the indices `loops`.
+SmallVector<Value> getSliceIndices(OpBuilder &b, OpOperand &operand,
+                                   ValueRange loops);
+
 /// Loads `lanes` elements of an operand of `op` from the indices `loops` on,
 /// along the last loop dimension. An operand that does not depend on it, or is
 /// a scalar, gives a scalar.

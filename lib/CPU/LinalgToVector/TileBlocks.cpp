@@ -42,10 +42,8 @@ TileBlocks::TileBlocks(IndexBuilder &b, const Contraction &contraction,
 Value TileBlocks::getBlock(Value index) { return b.ceilDiv(index, 2 * kSize); }
 
 Value TileBlocks::getNumSteps(unsigned depth) {
-  AffineMap map = contraction.mapOfB;
-  unsigned position =
-      *map.getResultPosition(getAffineDimExpr(depth + 2, map.getContext()));
-  Value size = b.createOrFold<memref::DimOp>(contraction.b, position);
+  Value size = b.createOrFold<memref::DimOp>(contraction.b,
+                                             contraction.getDimOfB(depth));
   return depth + 1 == contraction.getNumContracted() ? b.div(size, kSize)
                                                      : size;
 }
@@ -138,10 +136,7 @@ SmallVector<Value> TileBlocks::emitStart(ValueRange rows, ValueRange columns) {
 void TileBlocks::emitSteps(ValueRange rows, ValueRange columns,
                            ValueRange outer, SmallVector<Value> &acc) {
   unsigned depth = outer.size();
-  AffineMap map = contraction.mapOfB;
-  unsigned position =
-      *map.getResultPosition(getAffineDimExpr(depth + 2, map.getContext()));
-  int64_t size = contraction.b.getType().getDimSize(position);
+  int64_t size = contraction.getNumSteps(depth);
   if (depth + 1 == contraction.getNumContracted()) {
     for (int64_t first = 0; first + kSize <= size; first += kSize) {
       SmallVector<Value> k(outer);
@@ -150,7 +145,8 @@ void TileBlocks::emitSteps(ValueRange rows, ValueRange columns,
     }
     return;
   }
-  Value end = b.createOrFold<memref::DimOp>(contraction.b, position);
+  Value end = b.createOrFold<memref::DimOp>(contraction.b,
+                                            contraction.getDimOfB(depth));
   emitLoop(b, b.index(0), end, 1, acc, [&](Value i) {
     SmallVector<Value> k(outer);
     k.push_back(i);

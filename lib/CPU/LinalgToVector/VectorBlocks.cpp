@@ -115,7 +115,7 @@ static constexpr int64_t mostSums = 16;
 
 void VectorBlocks::emitInStreams(ValueRange rows, ValueRange columns,
                                  SmallVector<Value> &acc) {
-  int64_t steps = getNumSteps(0);
+  int64_t steps = contraction.getNumSteps(0);
   numStreams = steps % mostStreams == 0 ? mostStreams : 1;
   steps /= numStreams;
   size_t numVectors = columns.size();
@@ -128,7 +128,7 @@ void VectorBlocks::emitInStreams(ValueRange rows, ValueRange columns,
   stepsAhead = 0;
   if (rows.size() == 1) {
     MemRefType type = contraction.b.getType();
-    int64_t bytes = type.getNumElements() / getNumSteps(0) *
+    int64_t bytes = type.getNumElements() / contraction.getNumSteps(0) *
                     type.getElementTypeBitWidth() / 8;
     int64_t ahead =
         std::clamp<int64_t>(contraction.bytesAhead / bytes, 1, steps);
@@ -157,7 +157,8 @@ void VectorBlocks::emitStreams(ValueRange rows, ValueRange columns,
   for (int64_t i = 0; i < numStreams; ++i) {
     SmallVector<Value> ofStream(k);
     if (i > 0)
-      ofStream[0] = b.add(ofStream[0], i * (getNumSteps(0) / numStreams));
+      ofStream[0] =
+          b.add(ofStream[0], i * (contraction.getNumSteps(0) / numStreams));
     emitStep(rows, columns, ofStream,
              MutableArrayRef(acc).slice(hasOwnSums ? i * numVectors : 0,
                                         numVectors));
@@ -195,7 +196,7 @@ void VectorBlocks::cutShares(Value row, Value column, int64_t numRows,
                       int64_t(llvm::divideCeil(contraction.mostRows, numRows)),
           steps = contraction.mostSteps;
   unsigned depth = contraction.getNumContracted();
-  bool isStatic = ShapedType::isStatic(getNumSteps(depth - 1));
+  bool isStatic = ShapedType::isStatic(contraction.getNumSteps(depth - 1));
   stepsPerShare = isStatic ? 2 : 1;
   // Two steps of a known number compute one address.
   int64_t lines = shares.getNumLines(), all = numBlocks * steps;
@@ -207,18 +208,15 @@ void VectorBlocks::cutShares(Value row, Value column, int64_t numRows,
                            ? steps / manySteps
                            : int64_t(llvm::divideCeil(steps, stepsPerShare));
   shares.cut(b, b.index(numBlocks * sharesOfBlock));
-  auto divide = [&](Value value, int64_t divisor) {
-    return b.div(value, divisor);
-  };
-  Value number = b.add(b.mul(divide(row, numRows), columnBlocks),
-                       divide(column, numColumns));
+  Value number = b.add(b.mul(b.div(row, numRows), columnBlocks),
+                       b.div(column, numColumns));
   firstShare = b.mul(number, sharesOfBlock);
 }
 
 void VectorBlocks::emitShare(ValueRange k) {
   Value step = k.front();
   for (auto [i, inner] : llvm::enumerate(k.drop_front()))
-    step = b.add(b.mul(step, getNumSteps(unsigned(i) + 1)), inner);
+    step = b.add(b.mul(step, contraction.getNumSteps(unsigned(i) + 1)), inner);
   Value number = b.div(step, stepsPerShare);
   shares.emit(b, b.add(firstShare, number));
 }
@@ -240,15 +238,10 @@ Value VectorBlocks::emitStepsOfShares(ValueRange rows, ValueRange columns,
 // Steps
 //===----------------------------------------------------------------------===//
 
-int64_t VectorBlocks::getNumSteps(unsigned number) const {
-  AffineMap map = contraction.mapOfB;
-  AffineExpr dimension = getAffineDimExpr(number + 2, map.getContext());
-  return contraction.b.getType().getDimSize(*map.getResultPosition(dimension));
-}
-
 void VectorBlocks::emitAllSteps(ValueRange rows, ValueRange columns,
                                 ValueRange outer, SmallVector<Value> &acc) {
-  emitSteps(rows, columns, outer, 0, getNumSteps(outer.size()), acc);
+  emitSteps(rows, columns, outer, 0, contraction.getNumSteps(outer.size()),
+            acc);
 }
 
 void VectorBlocks::emitSteps(ValueRange rows, ValueRange columns,
@@ -275,12 +268,9 @@ void VectorBlocks::emitSteps(ValueRange rows, ValueRange columns,
     return;
   }
   Value upper = b.index(end);
-  if (ShapedType::isDynamic(end)) {
-    AffineMap map = contraction.mapOfB;
-    AffineExpr dimension = getAffineDimExpr(depth + 2, map.getContext());
-    upper = memref::DimOp::create(b, contraction.b,
-                                  *map.getResultPosition(dimension));
-  }
+  if (ShapedType::isDynamic(end))
+    upper =
+        memref::DimOp::create(b, contraction.b, contraction.getDimOfB(depth));
   if (isInner) {
     Value rest = b.index(first);
     if (stepsPerShare > 1)

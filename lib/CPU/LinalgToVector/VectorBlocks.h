@@ -40,8 +40,6 @@ private:
   Value insertRow(Value lanes, Value rows, int64_t row);
   /// The start of the accumulators of one register for each row.
   Value loadRows(ValueRange rows, Value column);
-  /// Steps of a contracted dimension, counted from the outermost, or dynamic.
-  int64_t getNumSteps(unsigned number) const;
   /// acc[m,n] += A[m,k...] * B[k...,n] for all k, of which `outer` are fixed.
   void emitAllSteps(ValueRange rows, ValueRange columns, ValueRange outer,
                     SmallVector<Value> &acc);

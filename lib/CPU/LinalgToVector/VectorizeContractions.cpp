@@ -94,9 +94,7 @@ static void findPrefetches(linalg::LinalgOp op, Contraction &contraction) {
   contraction.mostRows = getMost(contraction.c, 0);
   contraction.mostSteps = 1;
   for (unsigned i = 0; i < contraction.getNumContracted(); ++i)
-    contraction.mostSteps *=
-        getMost(contraction.b, *contraction.mapOfB.getResultPosition(
-                                   getAffineDimExpr(i + 2, op.getContext())));
+    contraction.mostSteps *= getMost(contraction.b, contraction.getDimOfB(i));
 }
 
 /// Whether the loop around multiplies others of A by the same B, and both
@@ -126,17 +124,13 @@ static bool fillsWithZero(linalg::LinalgOp op) {
 static DelayedStore delayStoreOfTiles(OpBuilder &b, linalg::LinalgOp op,
                                       const Contraction &contraction) {
   constexpr int64_t size = 2 * TileBlocks::kSize;
-  AffineExpr step = b.getAffineDimExpr(2);
   linalg::LinalgOp producer = contraction.producer;
   if (contraction.c.getType().getShape() != ArrayRef({size, size}) ||
       contraction.getNumContracted() != 2 ||
-      contraction.b.getType().getShape()[*contraction.mapOfB.getResultPosition(
-          b.getAffineDimExpr(3))] != TileBlocks::kSize ||
+      contraction.getNumSteps(1) != TileBlocks::kSize ||
       (producer && !fillsWithZero(producer)))
     return {};
-  return delayStore(b, op, producer, size,
-                    contraction.b.getType().getDimSize(
-                        *contraction.mapOfB.getResultPosition(step)));
+  return delayStore(b, op, producer, size, contraction.getNumSteps(0));
 }
 
 /// Where `choice` fills C with zeros or does something else with it: the fill;

@@ -35,6 +35,14 @@ using namespace mlir::attn;
 /// Rows of a kernel that are in registers at most.
 static constexpr int64_t kMostTaps = 8;
 
+bool attn::isOfStaticF32(linalg::LinalgOp op) {
+  return llvm::all_of(op->getOperandTypes(), [](Type operand) {
+    auto type = dyn_cast<MemRefType>(operand);
+    return type && type.getElementType().isF32() && type.hasStaticShape() &&
+           !llvm::is_contained(type.getShape(), 0);
+  });
+}
+
 /// Whether `op` is output(r, j) += input(e, r + a, j + k) * kernel(e, a, k), of
 /// static sizes.
 static bool isConvolution(linalg::LinalgOp op, int64_t width) {
@@ -49,12 +57,8 @@ static bool isConvolution(linalg::LinalgOp op, int64_t width) {
           {ArrayRef<AffineExpr>{e, r + a, j + k}, {e, a, k}, {r, j}},
           op->getContext()))
     return false;
-  for (Value operand : op->getOperands()) {
-    auto type = dyn_cast<MemRefType>(operand.getType());
-    if (!type || !type.getElementType().isF32() || !type.hasStaticShape() ||
-        llvm::is_contained(type.getShape(), 0))
-      return false;
-  }
+  if (!isOfStaticF32(op))
+    return false;
   auto isContiguous = [](Value operand) {
     return isContiguousAlongRows(cast<MemRefType>(operand.getType()));
   };
@@ -116,11 +120,10 @@ public:
   void emit(Value row, Value column, int64_t numRows, bool startsAtZero) {
     SmallVector<Value> sums;
     for (int64_t i = 0; i < numRows; ++i)
-      sums.push_back(
-          startsAtZero
-              ? Value(arith::ConstantOp::create(b, b.getZeroAttr(type)))
-              : vector::LoadOp::create(b, type, output,
-                                       ValueRange{add(row, i), column}));
+      sums.push_back(startsAtZero ? b.zero(type)
+                                  : vector::LoadOp::create(
+                                        b, type, output,
+                                        ValueRange{b.add(row, i), column}));
     int64_t taps = kernelType.getDimSize(1), whole = taps / kMostTaps;
     if (whole > 0)
       sums = b.loop(0, whole * kMostTaps, kMostTaps, sums,
@@ -130,12 +133,10 @@ public:
     if (int64_t rest = taps % kMostTaps)
       sums = emitTaps(row, column, b.index(taps - rest), rest, sums);
     for (auto [i, sum] : llvm::enumerate(sums))
-      emitResult(sum, {add(row, int64_t(i)), column});
+      emitResult(sum, {b.add(row, int64_t(i)), column});
   }
 
 private:
-  Value add(Value value, int64_t addend) { return add(value, b.index(addend)); }
-  Value add(Value lhs, Value rhs) { return b.add(lhs, rhs); }
   void emitResult(Value sum, ValueRange place) {
     if (!consumer) {
       vector::StoreOp::create(b, sum, output, place);
@@ -170,12 +171,12 @@ private:
     for (int64_t a = 0; a < count; ++a)
       weights.push_back(vector::BroadcastOp::create(
           b, type,
-          memref::LoadOp::create(b, kernel, ValueRange{e, add(tap, a), k})));
+          memref::LoadOp::create(b, kernel, ValueRange{e, b.add(tap, a), k})));
     auto numRows = int64_t(sums.size());
-    Value firstRow = add(row, tap), place = add(column, k);
+    Value firstRow = b.add(row, tap), place = b.add(column, k);
     for (int64_t i = 0; i < numRows + count - 1; ++i) {
-      Value x = vector::LoadOp::create(b, type, input,
-                                       ValueRange{e, add(firstRow, i), place});
+      Value x = vector::LoadOp::create(
+          b, type, input, ValueRange{e, b.add(firstRow, i), place});
       for (int64_t a = std::max<int64_t>(0, i - numRows + 1);
            a <= std::min(i, count - 1); ++a)
         sums[i - a] = vector::FMAOp::create(b, weights[a], x, sums[i - a]);

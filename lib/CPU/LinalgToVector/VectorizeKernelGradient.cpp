@@ -50,14 +50,10 @@ bool attn::isKernelGradient(linalg::LinalgOp op) {
              op->getContext());
 }
 
-/// Whether it is of f32 and of static sizes.
+/// Whether it is of f32 and of static sizes, with rows that fill vectors.
 static bool hasKnownSizes(linalg::LinalgOp op, int64_t width) {
-  for (Value operand : op->getOperands()) {
-    auto type = dyn_cast<MemRefType>(operand.getType());
-    if (!type || !type.getElementType().isF32() || !type.hasStaticShape() ||
-        llvm::is_contained(type.getShape(), 0))
-      return false;
-  }
+  if (!isOfStaticF32(op))
+    return false;
   auto input = cast<MemRefType>(op.getDpsInputOperand(0)->get().getType()),
        gradient = cast<MemRefType>(op.getDpsInputOperand(1)->get().getType());
   return isContiguousAlongRows(input) && isContiguousAlongRows(gradient) &&
@@ -69,8 +65,7 @@ class KernelGradientEmitter {
 public:
   KernelGradientEmitter(OpBuilder &b, linalg::LinalgOp op,
                         const VectorRegisters &registers, int64_t width)
-      : b(op.getLoc(), b), loc(op.getLoc()),
-        input(op.getDpsInputOperand(0)->get()),
+      : b(op.getLoc(), b), input(op.getDpsInputOperand(0)->get()),
         gradient(op.getDpsInputOperand(1)->get()),
         kernel(op.getDpsInitOperand(0)->get()),
         gradientType(cast<MemRefType>(gradient.getType())),
@@ -80,12 +75,12 @@ public:
 
   void emit() {
     int64_t taps = kernelType.getDimSize(1);
-    forEach(kernelType.getDimSize(0), 1, [&](Value e) {
-      forEach(kernelType.getDimSize(2), 1, [&](Value k) {
+    b.loop(0, kernelType.getDimSize(0), 1, [&](Value e) {
+      b.loop(0, kernelType.getDimSize(2), 1, [&](Value k) {
         int64_t whole = taps / kMostSums * kMostSums;
         if (whole > 0)
-          forEach(whole, kMostSums,
-                  [&](Value a) { emitColumn(e, a, k, kMostSums); });
+          b.loop(0, whole, kMostSums,
+                 [&](Value a) { emitColumn(e, a, k, kMostSums); });
         if (whole < taps)
           emitColumn(e, b.index(whole), k, taps - whole);
       });
@@ -93,58 +88,35 @@ public:
   }
 
 private:
-  void forEach(int64_t end, int64_t step, function_ref<void(Value)> body) {
-    auto loop =
-        scf::ForOp::create(b, loc, b.index(0), b.index(end), b.index(step));
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
-    body(loop.getInductionVar());
-  }
-  SmallVector<Value>
-  accumulate(int64_t end, int64_t step, ValueRange sums,
-             function_ref<SmallVector<Value>(Value, ValueRange)> body) {
-    auto loop = scf::ForOp::create(b, loc, b.index(0), b.index(end),
-                                   b.index(step), sums);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
-    scf::YieldOp::create(
-        b, loc, body(loop.getInductionVar(), loop.getRegionIterArgs()));
-    return llvm::to_vector_of<Value>(loop.getResults());
-  }
-  Value add(Value value, int64_t addend) {
-    return b.add(value, b.index(addend));
-  }
-
   /// Adds to `count` rows from `tap` on in column `k` of matrix `e`.
   void emitColumn(Value e, Value tap, Value k, int64_t count) {
-    Value zeros = arith::ConstantOp::create(b, loc, b.getZeroAttr(type));
-    SmallVector<Value> sums(size_t(count), zeros);
+    SmallVector<Value> sums(size_t(count), b.zero(type));
     int64_t numRows = gradientType.getDimSize(0),
             whole = numRows / blockRows * blockRows;
-    sums = accumulate(
-        gradientType.getDimSize(1), type.getDimSize(0), sums,
+    sums = b.loop(
+        0, gradientType.getDimSize(1), type.getDimSize(0), sums,
         [&](Value column, ValueRange carried) {
           SmallVector<Value> sums(carried);
           auto emitRows = [&](Value row, int64_t rows, ValueRange sums) {
             return emitBlock(e, row, rows, tap, column, b.add(column, k), sums);
           };
           if (whole > 0)
-            sums = accumulate(whole, blockRows, sums,
-                              [&](Value row, ValueRange sums) {
-                                return emitRows(row, blockRows, sums);
-                              });
+            sums = b.loop(0, whole, blockRows, sums,
+                          [&](Value row, ValueRange sums) {
+                            return emitRows(row, blockRows, sums);
+                          });
           if (whole < numRows)
             sums = emitRows(b.index(whole), numRows - whole, sums);
           return sums;
         });
     for (auto [i, sum] : llvm::enumerate(sums)) {
-      SmallVector<Value> at = {e, add(tap, int64_t(i)), k};
-      Value before = memref::LoadOp::create(b, loc, kernel, at);
+      SmallVector<Value> at = {e, b.add(tap, int64_t(i)), k};
+      Value before = memref::LoadOp::create(b, kernel, at);
       // The order is this one's anyway.
       Value after =
-          vector::ReductionOp::create(b, loc, vector::CombiningKind::ADD, sum,
+          vector::ReductionOp::create(b, vector::CombiningKind::ADD, sum,
                                       before, arith::FastMathFlags::reassoc);
-      memref::StoreOp::create(b, loc, after, kernel, at);
+      memref::StoreOp::create(b, after, kernel, at);
     }
   }
 
@@ -156,21 +128,20 @@ private:
     auto count = int64_t(sums.size());
     for (int64_t i = 0; i < rows; ++i)
       factors.push_back(vector::LoadOp::create(
-          b, loc, type, gradient, ValueRange{add(row, i), column}));
+          b, type, gradient, ValueRange{b.add(row, i), column}));
     Value first = b.add(row, tap);
     for (int64_t i = 0; i < rows + count - 1; ++i) {
       Value x = vector::LoadOp::create(
-          b, loc, type, input, ValueRange{e, add(first, i), inputColumn});
+          b, type, input, ValueRange{e, b.add(first, i), inputColumn});
       for (int64_t a = std::max<int64_t>(0, i - rows + 1);
            a <= std::min(i, count - 1); ++a)
-        sums[size_t(a)] = vector::FMAOp::create(
-            b, loc, x, factors[size_t(i - a)], sums[size_t(a)]);
+        sums[size_t(a)] = vector::FMAOp::create(b, x, factors[size_t(i - a)],
+                                                sums[size_t(a)]);
     }
     return sums;
   }
 
   IndexBuilder b;
-  Location loc;
   Value input, gradient, kernel;
   MemRefType gradientType, kernelType;
   int64_t blockRows; ///< Rows of the gradient that are in registers.

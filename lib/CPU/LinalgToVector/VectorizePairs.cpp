@@ -61,11 +61,17 @@ struct PairOp {
 
 } // namespace
 
+/// Whether a buffer is computed from one other in parallel loops, of which the
+/// last two may be over pairs.
+static bool mayBeOfPairs(linalg::LinalgOp op) {
+  return op.hasPureBufferSemantics() && op.getNumDpsInputs() == 1 &&
+         op.getNumDpsInits() == 1 && op.getNumLoops() >= 3 &&
+         op.getNumParallelLoops() == op.getNumLoops() &&
+         isa<MemRefType>(op.getDpsInputOperand(0)->get().getType());
+}
+
 static FailureOr<PairOp> match(linalg::LinalgOp op) {
-  if (!op.hasPureBufferSemantics() || op.getNumDpsInputs() != 1 ||
-      op.getNumDpsInits() != 1 || op.getNumLoops() < 3 ||
-      op.getNumParallelLoops() != op.getNumLoops() || op.hasIndexSemantics() ||
-      !isa<MemRefType>(op.getDpsInputOperand(0)->get().getType()))
+  if (!mayBeOfPairs(op) || op.hasIndexSemantics())
     return failure();
   PairOp pairs;
   pairs.op = op;
@@ -203,20 +209,18 @@ static void emitPairsOfRows(IndexBuilder &b, TypedValue<MemRefType> source,
   vector::StoreOp::create(b, emitPairs(b, rows[0], rows[1]), destination, to);
 }
 
+/// The map of the loops of `op` with the last two in the other order.
+static AffineMap swapLastLoops(linalg::LinalgOp op) {
+  auto order = llvm::to_vector(llvm::seq<int64_t>(op.getNumLoops()));
+  std::swap(order.end()[-2], order.end()[-1]);
+  return AffineMap::getPermutationMap(order, op.getContext());
+}
+
 /// (..., j, e) = bf16(..., e, j): two rows become one of pairs.
 static LogicalResult convertToPairs(RewriterBase &rewriter, PairOp pairs) {
-  auto numLoops = static_cast<int64_t>(pairs.op.getNumLoops());
-  SmallVector<int64_t> permutation =
-      llvm::to_vector(llvm::seq<int64_t>(numLoops));
-  std::swap(permutation[numLoops - 2], permutation[numLoops - 1]);
-  if (pairs.sourceMap !=
-          AffineMap::getPermutationMap(permutation, rewriter.getContext()) ||
-      !convertsToBF16(pairs.op) || pairs.getNumColumns() % kPairs != 0)
-    return failure();
-  SmallVector<int64_t> strides;
-  int64_t offset;
-  if (failed(pairs.source.getType().getStridesAndOffset(strides, offset)) ||
-      strides.back() != 1)
+  if (pairs.sourceMap != swapLastLoops(pairs.op) || !convertsToBF16(pairs.op) ||
+      pairs.getNumColumns() % kPairs != 0 ||
+      !isContiguousAlongRows(pairs.source.getType()))
     return failure();
   rewriter.setInsertionPoint(pairs.op);
   IndexBuilder b(pairs.op.getLoc(), rewriter);
@@ -251,18 +255,11 @@ static bool widensBF16(linalg::LinalgOp op) {
 
 LogicalResult attn::widenPairs(RewriterBase &rewriter, linalg::LinalgOp op,
                                const VectorRegisters &registers) {
-  if (!op.hasPureBufferSemantics() || op.getNumDpsInputs() != 1 ||
-      op.getNumDpsInits() != 1 || op.getNumLoops() < 3 ||
-      op.getNumParallelLoops() != op.getNumLoops() || !widensBF16(op))
+  if (!mayBeOfPairs(op) || !widensBF16(op))
     return failure();
-  auto source =
-      dyn_cast<TypedValue<MemRefType>>(op.getDpsInputOperand(0)->get());
+  auto source = cast<TypedValue<MemRefType>>(op.getDpsInputOperand(0)->get());
   auto destination =
       cast<TypedValue<MemRefType>>(op.getDpsInitOperand(0)->get());
-  unsigned numLoops = op.getNumLoops();
-  SmallVector<int64_t> permutation =
-      llvm::to_vector(llvm::seq<int64_t>(numLoops));
-  std::swap(permutation[numLoops - 2], permutation[numLoops - 1]);
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
   // (..., e, j) = f32(..., j, e).
   int64_t lanes = registers.getWidth(32);
@@ -271,11 +268,10 @@ LogicalResult attn::widenPairs(RewriterBase &rewriter, linalg::LinalgOp op,
     auto [strides, offset] = type.getStridesAndOffset();
     return type.getDimSize(type.getRank() - 1) == 2 && strides.back() == 1;
   };
-  if (!source || !canBePairs(source.getType()) ||
+  if (!canBePairs(source.getType()) ||
       !destination.getType().isLastDimUnitStride() || !maps[1].isIdentity() ||
-      maps[0] !=
-          AffineMap::getPermutationMap(permutation, rewriter.getContext()) ||
-      ShapedType::isDynamic(columns) || columns % lanes != 0)
+      maps[0] != swapLastLoops(op) || ShapedType::isDynamic(columns) ||
+      columns % lanes != 0)
     return failure();
   Location loc = op.getLoc();
   OpBuilder::InsertionGuard guard(rewriter);

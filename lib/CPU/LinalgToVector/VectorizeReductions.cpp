@@ -149,10 +149,8 @@ LogicalResult attn::vectorizeReduction(RewriterBase &rewriter,
       done += slice;
     }
   }
-  SmallVector<Value> at;
-  for (AffineExpr expr : op.getMatchingIndexingMap(&output).getResults())
-    at.push_back(loops[cast<AffineDimExpr>(expr).getPosition()]);
-  memref::StoreOp::create(b, result, output.get(), at);
+  memref::StoreOp::create(b, result, output.get(),
+                          getSliceIndices(b, output, loops));
   rewriter.eraseOp(op);
   return success();
 }

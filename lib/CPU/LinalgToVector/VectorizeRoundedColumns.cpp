@@ -72,12 +72,9 @@ static Value emitColumn(IndexBuilder &b, linalg::LinalgOp op, Value row,
   auto type = VectorType::get(width, b.getF32Type());
   Value loops[] = {row, column};
   SmallVector<Value> operands;
-  for (OpOperand *input : op.getDpsInputOperands()) {
-    SmallVector<Value> indices;
-    for (AffineExpr result : op.getMatchingIndexingMap(input).getResults())
-      indices.push_back(loops[cast<AffineDimExpr>(result).getPosition()]);
-    operands.push_back(vector::LoadOp::create(b, type, input->get(), indices));
-  }
+  for (OpOperand *input : op.getDpsInputOperands())
+    operands.push_back(vector::LoadOp::create(
+        b, type, input->get(), getSliceIndices(b, *input, loops)));
   operands.resize(op.getBlock()->getNumArguments());
   auto rounding = computeSlice(b, op, loops, width, operands)
                       .front()

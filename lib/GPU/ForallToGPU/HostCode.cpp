@@ -21,10 +21,8 @@
 using namespace mlir;
 using namespace mlir::attn;
 
-/// Whether each element of the outputs is computed from elements of buffers.
-static bool isElementwise(linalg::LinalgOp op) {
-  return op.hasPureBufferSemantics() &&
-         op.getNumParallelLoops() == op.getNumLoops() &&
+bool attn::isElementwise(linalg::LinalgOp op) {
+  return op.getNumParallelLoops() == op.getNumLoops() &&
          llvm::all_of(op.getIndexingMapsArray(), [](AffineMap map) {
            return map.isProjectedPermutation(/*allowZeroInResults=*/false);
          });
@@ -80,7 +78,8 @@ void attn::convertElementwiseToLoops(RewriterBase &rewriter, Operation *root) {
     if (isa<scf::ForallOp>(op))
       return WalkResult::skip();
     if (auto elementwise = dyn_cast<linalg::LinalgOp>(op);
-        elementwise && isElementwise(elementwise))
+        elementwise && elementwise.hasPureBufferSemantics() &&
+        isElementwise(elementwise))
       ops.push_back(elementwise);
     return WalkResult::advance();
   });

@@ -8,6 +8,7 @@
 #ifndef ATTN_GPU_FORALLTOGPU_HOSTCODE_H
 #define ATTN_GPU_FORALLTOGPU_HOSTCODE_H
 
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
 namespace mlir {
@@ -15,6 +16,9 @@ class RewriterBase;
 } // namespace mlir
 
 namespace mlir::attn {
+
+/// Whether each element of the outputs is computed from elements of inputs.
+bool isElementwise(linalg::LinalgOp op);
 
 /// Makes elementwise operations on buffers outside of parallel loops such loops
 /// over elements.

@@ -154,11 +154,7 @@ LogicalResult attn::convertMemoryAccess(Operation *op,
         return check(op, store.getAddr(), store.getValue().getType(),
                      store.getAlignment(), AccessKind::store, calls);
       })
-      .Case([&](LLVM::AtomicRMWOp update) {
-        return check(op, update.getPtr(), update.getVal().getType(),
-                     update.getAlignment(), AccessKind::both, calls);
-      })
-      .Case([&](LLVM::AtomicCmpXchgOp update) {
+      .Case<LLVM::AtomicRMWOp, LLVM::AtomicCmpXchgOp>([&](auto update) {
         return check(op, update.getPtr(), update.getVal().getType(),
                      update.getAlignment(), AccessKind::both, calls);
       })

@@ -215,14 +215,12 @@ static FailureOr<SmallVector<std::pair<gpu::LaunchFuncOp, LLVM::LLVMFuncOp>>>
 findLaunches(ModuleOp module) {
   SmallVector<std::pair<gpu::LaunchFuncOp, LLVM::LLVMFuncOp>> launches;
   SymbolTableCollection symbols;
-  WalkResult result = module.walk([&](gpu::LaunchFuncOp launch) {
+  WalkResult result = module.walk([&](gpu::LaunchFuncOp launch) -> WalkResult {
     auto kernel = symbols.lookupNearestSymbolFrom<LLVM::LLVMFuncOp>(
         launch, launch.getKernel());
-    if (!kernel || !isKernel(kernel)) {
-      launch.emitOpError("of what is no kernel in the LLVM dialect, ")
-          << launch.getKernel();
-      return WalkResult::interrupt();
-    }
+    if (!kernel || !isKernel(kernel))
+      return launch.emitOpError("of what is no kernel in the LLVM dialect, ")
+             << launch.getKernel();
     launches.emplace_back(launch, kernel);
     return WalkResult::advance();
   });

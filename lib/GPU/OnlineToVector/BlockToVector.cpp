@@ -9,10 +9,9 @@
 #include "dialect/AttnOps.h"
 #include "dialect/Shared/IndexBuilder.h"
 #include "lib/GPU/ConvertedRows.h"
-#include "lib/GPU/OnlineToVector/DropoutToVector.h"
 #include "lib/GPU/OnlineToVector/RegionToVector.h"
 #include "lib/Math/MathBuilder.h"
-#include "lib/Online/FusedScale.h"
+#include "lib/Online/OnlineQuery.h"
 #include "lib/Online/VisibleRange.h"
 #include "lib/Regions/RegionEvaluation.h"
 
@@ -101,7 +100,7 @@ public:
       if (!isEmpty)
         return emitSteps();
       return emitBranch(
-          isEmpty, [&] { return state; }, [&] { return emitSteps(); });
+          state, isEmpty, [&] { return state; }, [&] { return emitSteps(); });
     };
     if (isExact() || matchPattern(isMasked, m_Constant()))
       return emitUnlessEmpty();
@@ -112,7 +111,7 @@ public:
       isMasked = arith::ConstantOp::create(b, b.getBoolAttr(constant));
     };
     return emitBranch(
-        condition,
+        state, condition,
         [&] {
           setMasked(true);
           return emitUnlessEmpty();
@@ -124,9 +123,11 @@ public:
   }
 
 private:
-  State emitBranch(Value condition, llvm::function_ref<State()> emitThen,
+  /// Values of the types of `like` that one of two branches emits.
+  State emitBranch(ValueRange like, Value condition,
+                   llvm::function_ref<State()> emitThen,
                    llvm::function_ref<State()> emitElse) {
-    auto branch = scf::IfOp::create(b, TypeRange(state), condition,
+    auto branch = scf::IfOp::create(b, TypeRange(like), condition,
                                     /*withElseRegion=*/true);
     OpBuilder::InsertionGuard guard(b);
     for (auto [block, emit] : {std::pair(branch.thenBlock(), emitThen),
@@ -264,6 +265,28 @@ private:
   // Scores
   //===--------------------------------------------------------------------===//
 
+  /// The same of one value, in one branch where the condition is constant.
+  FailureOr<Value> emitBranch(Value like, Value condition,
+                              llvm::function_ref<FailureOr<Value>()> emitThen,
+                              llvm::function_ref<Value()> emitElse) {
+    if (matchPattern(condition, m_Zero()))
+      return emitElse();
+    if (matchPattern(condition, m_One()))
+      return emitThen();
+    State result = emitBranch(
+        ValueRange(like), condition,
+        [&]() -> State {
+          FailureOr<Value> value = emitThen();
+          if (failed(value))
+            return failure();
+          return SmallVector<Value>{*value};
+        },
+        [&]() -> State { return SmallVector<Value>{emitElse()}; });
+    if (failed(result))
+      return failure();
+    return result->front();
+  }
+
   FailureOr<Value> emitScores() {
     AffineExpr q, j, d;
     bindDims(b.getContext(), q, j, d);
@@ -271,26 +294,12 @@ private:
                             real(0.0, {rows, keys}), {{q, d}, {j, d}, {q, j}});
     if (op.getScale() && !fusedScale)
       scores = b.mul(scores, broadcastTo(b, op.getScale(), {rows, keys}));
-    Value hasVectors = findVectorForm();
-    auto byPosition = [&] {
-      return emitPositionScores(b, op, scores, numKeys,
-                                allocateInWorkgroup(f32));
-    };
-    if (matchPattern(hasVectors, m_Zero()))
-      return byPosition();
-    if (matchPattern(hasVectors, m_One()))
-      return emitVectorScores(scores);
-    auto choice = scf::IfOp::create(b, scores.getType(), hasVectors,
-                                    /*withElseRegion=*/true);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(choice.thenBlock());
-    FailureOr<Value> ofVectors = emitVectorScores(scores);
-    if (failed(ofVectors))
-      return failure();
-    scf::YieldOp::create(b, *ofVectors);
-    b.setInsertionPointToStart(choice.elseBlock());
-    scf::YieldOp::create(b, byPosition());
-    return choice.getResult(0);
+    return emitBranch(
+        scores, findVectorForm(), [&] { return emitVectorScores(scores); },
+        [&] {
+          return emitPositionScores(b, op, scores, numKeys,
+                                    allocateInWorkgroup(f32));
+        });
   }
 
   /// An i1: whether the block's scores can be computed as vectors.
@@ -321,21 +330,9 @@ private:
 
   /// -inf where a key is hidden, or not there (A10: after the score).
   FailureOr<Value> emitVisible(Value scores) {
-    if (matchPattern(isMasked, m_Zero()))
-      return scores;
-    if (matchPattern(isMasked, m_One()))
-      return emitMasked(scores);
-    auto choice = scf::IfOp::create(b, scores.getType(), isMasked,
-                                    /*withElseRegion=*/true);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(choice.thenBlock());
-    FailureOr<Value> masked = emitMasked(scores);
-    if (failed(masked))
-      return failure();
-    scf::YieldOp::create(b, *masked);
-    b.setInsertionPointToStart(choice.elseBlock());
-    scf::YieldOp::create(b, scores);
-    return choice.getResult(0);
+    return emitBranch(
+        scores, isMasked, [&] { return emitMasked(scores); },
+        [&] { return scores; });
   }
 
   FailureOr<Value> emitMasked(Value scores) {

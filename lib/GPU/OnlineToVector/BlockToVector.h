@@ -38,6 +38,11 @@ inline VectorType vectorOf(ArrayRef<int64_t> shape, Type element) {
 FailureOr<SmallVector<Value>> emitBlock(OpBuilder &builder,
                                         OnlineAttentionOp op, int64_t keys);
 
+/// `weights`, a vector (queries, keys) of f32, of the block of `op` after its
+/// dropout (A8), if it has one.
+FailureOr<Value> emitDropout(OpBuilder &builder, OnlineAttentionOp op,
+                             Value weights);
+
 } // namespace mlir::attn
 
 #endif // ATTN_GPU_ONLINETOVECTOR_BLOCKTOVECTOR_H

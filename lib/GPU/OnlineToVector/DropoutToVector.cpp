@@ -14,7 +14,7 @@
 // once, then, after LLVM has found that out.
 //
 
-#include "lib/GPU/OnlineToVector/DropoutToVector.h"
+#include "lib/GPU/OnlineToVector/BlockToVector.h"
 #include "lib/GPU/OnlineToVector/RegionToVector.h"
 #include "lib/Math/MathBuilder.h"
 #include "lib/Regions/Philox.h"

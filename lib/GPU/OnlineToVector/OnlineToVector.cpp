@@ -39,6 +39,7 @@
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace mlir::attn {
@@ -83,31 +84,15 @@ private:
   LogicalResult convert(Operation *op) {
     b.setInsertionPoint(op);
     b.setLoc(op->getLoc());
-    if (auto loop = dyn_cast<scf::ForOp>(op))
-      return convertLoop(loop);
-    if (auto branch = dyn_cast<scf::IfOp>(op))
-      return convertBranch(branch);
-    if (auto fill = dyn_cast<linalg::FillOp>(op))
-      return convertFill(fill);
-    if (auto generic = dyn_cast<linalg::GenericOp>(op))
-      return convertElementwise(generic);
-    if (auto pad = dyn_cast<tensor::PadOp>(op))
-      return convertPad(pad);
-    if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))
-      return convertSlice(slice);
-    if (auto insert = dyn_cast<tensor::InsertSliceOp>(op))
-      return convertInsert(insert);
-    if (auto online = dyn_cast<OnlineAttentionOp>(op))
-      return convertBlock(online);
-    if (auto finite = dyn_cast<AllFiniteOp>(op))
-      return convertAllFinite(finite);
-    if (auto bounded = dyn_cast<AllBoundedOp>(op))
-      return convertAllBounded(bounded);
-    if (auto copy = dyn_cast<linalg::CopyOp>(op);
-        copy && hasVectorType(copy.getInputs()[0])) {
-      replace(op, copy.getInputs()[0]);
-      return success();
-    }
+    return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+        .Case<scf::ForOp, scf::IfOp, linalg::FillOp, linalg::GenericOp,
+              linalg::CopyOp, tensor::PadOp, tensor::ExtractSliceOp,
+              tensor::InsertSliceOp, OnlineAttentionOp, AllFiniteOp,
+              AllBoundedOp>([&](auto known) { return convert(known); })
+        .Default([&](Operation *other) { return checkOther(other); });
+  }
+
+  LogicalResult checkOther(Operation *op) {
     if (isa<AttnDialect>(op->getDialect()))
       return op->emitOpError("has no lowering for a GPU");
     if (!isa<scf::YieldOp>(op) &&
@@ -127,7 +112,14 @@ private:
       value.setType(source.getType());
   }
 
-  LogicalResult convertLoop(scf::ForOp loop) {
+  LogicalResult convert(linalg::CopyOp copy) {
+    if (!hasVectorType(copy.getInputs()[0]))
+      return checkOther(copy);
+    replace(copy, copy.getInputs()[0]);
+    return success();
+  }
+
+  LogicalResult convert(scf::ForOp loop) {
     foldWholeInsertions(loop);
     std::optional<unsigned> sums = findSums(loop);
     if (sums)
@@ -177,22 +169,20 @@ private:
     Value share = arith::ConstantOp::create(
         b, DenseElementsAttr::get(vectorOf(shape, b.getF32Type()),
                                   1.0f / kPartialSums));
-    init.set(arith::MulFOp::create(b, broadcastTo(b, sums, shape), share));
+    init.set(b.mulF(broadcastTo(b, sums, shape), share));
   }
 
   void addSums(Value sums) {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointAfterValue(sums);
     int64_t rows = cast<VectorType>(sums.getType()).getDimSize(0);
-    Value zero = arith::ConstantOp::create(
-        b, b.getZeroAttr(vectorOf({rows}, b.getF32Type())));
     auto all = vector::MultiDimReductionOp::create(
-        b, sums, zero, SmallVector<bool>{false, true},
-        vector::CombiningKind::ADD);
+        b, sums, b.zero(vectorOf({rows}, b.getF32Type())),
+        SmallVector<bool>{false, true}, vector::CombiningKind::ADD);
     sums.replaceAllUsesExcept(all, all);
   }
 
-  LogicalResult convertBranch(scf::IfOp branch) {
+  LogicalResult convert(scf::IfOp branch) {
     for (Region &region : branch->getRegions())
       for (Block &block : region)
         if (failed(convert(block)))
@@ -207,7 +197,7 @@ private:
     return hasVectorType(value) || value.getDefiningOp<tensor::EmptyOp>();
   }
 
-  LogicalResult convertFill(linalg::FillOp fill) {
+  LogicalResult convert(linalg::FillOp fill) {
     auto type = cast<ShapedType>(fill.getOutputs()[0].getType());
     if (!isTile(fill.getOutputs()[0]) || !type.hasStaticShape())
       return success();
@@ -217,7 +207,7 @@ private:
   }
 
   /// Of parallel loops over a tile, with inputs of all of it or of its rows.
-  LogicalResult convertElementwise(linalg::GenericOp op) {
+  LogicalResult convert(linalg::GenericOp op) {
     auto type = cast<ShapedType>(op.getOutputs()[0].getType());
     bool isVectorized = llvm::any_of(op->getOperands(), hasVectorType);
     if (!isVectorized)
@@ -236,8 +226,7 @@ private:
         // The output, of which only the shape counts.
         if (!op.getMatchingBlockArgument(&operand).use_empty())
           return op.emitOpError("reads a tensor that is not of the tile");
-        value = arith::ConstantOp::create(
-            b, b.getZeroAttr(vectorOf(shape, type.getElementType())));
+        value = b.zero(vectorOf(shape, type.getElementType()));
       } else if (!map.isIdentity() && !isRows) {
         return op.emitOpError("has no form for vectors of a tile on a GPU");
       }
@@ -261,7 +250,7 @@ private:
   }
 
   /// Rows of memory, and of 0 up to a whole tile.
-  LogicalResult convertPad(tensor::PadOp pad) {
+  LogicalResult convert(tensor::PadOp pad) {
     auto type = pad.getResultType();
     if (!type.hasStaticShape() || !pad.getConstantPaddingValue())
       return pad.emitOpError("has no form for vectors of a tile on a GPU");
@@ -276,21 +265,20 @@ private:
   }
 
   /// Of a vector, all of it, or its first rows for an insertion.
-  LogicalResult convertSlice(tensor::ExtractSliceOp slice) {
+  LogicalResult convert(tensor::ExtractSliceOp slice) {
     Value source = slice.getSourceMutable().get();
     if (!hasVectorType(source))
       return success();
     if (!llvm::all_of(slice.getMixedOffsets(), isZeroInteger) ||
         !slice.hasUnitStride())
       return slice.emitOpError("has no form for vectors of a tile on a GPU");
-    slice.getResult().replaceAllUsesWith(source);
-    slice.erase();
+    replace(slice, source);
     return success();
   }
 
   /// The first rows of a vector, as many as the destination has, and as many
   /// elements of each.
-  LogicalResult convertInsert(tensor::InsertSliceOp insert) {
+  LogicalResult convert(tensor::InsertSliceOp insert) {
     Value source = insert.getSourceMutable().get();
     if (!hasVectorType(source))
       return success();
@@ -315,7 +303,7 @@ private:
     return success();
   }
 
-  LogicalResult convertBlock(OnlineAttentionOp op) {
+  LogicalResult convert(OnlineAttentionOp op) {
     if (op.getLayout() != OnlineLayout::Mma)
       return op.emitOpError("is lowered for a GPU in layout<mma> only, got ")
              << "layout<" << stringifyOnlineLayout(op.getLayout()) << ">";
@@ -340,28 +328,24 @@ private:
 
   /// Products with 0 are 0 or NaN, and so are their sums: of each row as many
   /// as a unit has columns, each of a lane's own elements.
-  LogicalResult convertAllFinite(AllFiniteOp op) {
+  LogicalResult convert(AllFiniteOp op) {
     Value source = op.getSource();
     auto type = dyn_cast<VectorType>(source.getType());
     if (!type || type.getRank() != 2 || type.getDimSize(1) % kMatrixUnit != 0)
       return op.emitOpError("has no form for vectors of a tile on a GPU");
     SmallVector<int64_t> sizes = {type.getDimSize(0), kMatrixUnit};
-    Value zero = arith::ConstantOp::create(
-        b, b.getZeroAttr(vectorOf(sizes, type.getElementType())));
-    Value sum = zero;
+    Value zero = b.zero(vectorOf(sizes, type.getElementType())), sum = zero;
     for (int64_t column = 0; column < type.getDimSize(1); column += kMatrixUnit)
       sum = math::FmaOp::create(b,
                                 vector::ExtractStridedSliceOp::create(
                                     b, source, ArrayRef<int64_t>{0, column},
                                     sizes, ArrayRef<int64_t>{1, 1}),
                                 zero, sum);
-    Value finite =
-        arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, sum, zero);
-    replaceByAll(op, finite);
+    replaceByAll(op, b.isEqualF(sum, zero));
     return success();
   }
 
-  LogicalResult convertAllBounded(AllBoundedOp op) {
+  LogicalResult convert(AllBoundedOp op) {
     Value maxima = op.getMaximaMutable().get();
     auto type = dyn_cast<VectorType>(maxima.getType());
     if (!type)
@@ -375,16 +359,15 @@ private:
     Value isBounded = b.bitAnd(compare(OLE, AllBoundedOp::kMost),
                                compare(OGE, -AllBoundedOp::kMost));
     Value isNone = compare(OEQ, -std::numeric_limits<double>::infinity());
-    replaceByAll(op, broadcastTo(b, arith::OrIOp::create(b, isBounded, isNone),
+    replaceByAll(op, broadcastTo(b, b.bitOr(isBounded, isNone),
                                  {type.getDimSize(0), kMatrixUnit}));
     return success();
   }
 
   /// Replaces `op` by whether all elements of a matrix are true.
   void replaceByAll(Operation *op, Value matrix) {
-    Value yes = arith::ConstantOp::create(b, b.getBoolAttr(true));
     replace(op, vector::MultiDimReductionOp::create(
-                    b, matrix, yes, SmallVector<bool>{true, true},
+                    b, matrix, b.boolean(true), SmallVector<bool>{true, true},
                     vector::CombiningKind::AND));
   }
 
@@ -440,12 +423,10 @@ struct ConvertOnlineToVector
     : attn::impl::ConvertOnlineToVectorBase<ConvertOnlineToVector> {
   void runOnOperation() override {
     SmallVector<scf::ForallOp> loops;
-    getOperation()->walk([&](OnlineAttentionOp op) {
+    getOperation()->walk([&](OnlineAttentionOp op) -> WalkResult {
       auto loop = op->getParentOfType<scf::ForallOp>();
-      if (!loop) {
-        op.emitOpError("is lowered for a GPU in an 'scf.forall' only");
-        return WalkResult::interrupt();
-      }
+      if (!loop)
+        return op.emitOpError("is lowered for a GPU in an 'scf.forall' only");
       if (!llvm::is_contained(loops, loop))
         loops.push_back(loop);
       return WalkResult::advance();
@@ -465,8 +446,7 @@ struct ConvertOnlineToVector
       if (!isa_and_present<AttnDialect>(op->getDialect()) ||
           isa<WithBlockRangeOp>(op))
         return WalkResult::advance();
-      op->emitOpError("has no lowering for a GPU");
-      return WalkResult::interrupt();
+      return WalkResult(op->emitOpError("has no lowering for a GPU"));
     });
     if (result.wasInterrupted())
       signalPassFailure();

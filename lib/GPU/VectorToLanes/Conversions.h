@@ -38,8 +38,7 @@ LogicalResult convertForall(scf::ForallOp loop, LaneValues &lanes);
 
 /// Reductions of rows take shuffles between the lanes that have a row, one of
 /// all elements a barrier.
-LogicalResult convertReduction(vector::MultiDimReductionOp op,
-                               LaneValues &lanes);
+LogicalResult convertToLanes(vector::MultiDimReductionOp op, LaneValues &lanes);
 
 /// Converts a comparison of the index of a column with something of its row or
 /// of all; returns false for another one, which is elementwise.
@@ -49,13 +48,13 @@ bool convertColumnComparison(arith::CmpIOp op, LaneValues &lanes);
 /// they read themselves.
 bool isShared(vector::TransferReadOp read);
 LogicalResult convertSharedRead(vector::TransferReadOp read, LaneValues &lanes);
-LogicalResult convertProduct(vector::ContractionOp op, LaneValues &lanes);
+LogicalResult convertToLanes(vector::ContractionOp op, LaneValues &lanes);
 
 /// A matrix in workgroup memory.
 LogicalResult convertAlloca(memref::AllocaOp op, LaneValues &lanes);
-LogicalResult convertRead(vector::TransferReadOp read, LaneValues &lanes);
-LogicalResult convertGather(vector::GatherOp gather, LaneValues &lanes);
-LogicalResult convertWrite(vector::TransferWriteOp write, LaneValues &lanes);
+LogicalResult convertToLanes(vector::TransferReadOp read, LaneValues &lanes);
+LogicalResult convertToLanes(vector::GatherOp gather, LaneValues &lanes);
+LogicalResult convertToLanes(vector::TransferWriteOp write, LaneValues &lanes);
 
 } // namespace mlir::attn
 

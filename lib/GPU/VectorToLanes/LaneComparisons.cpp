@@ -51,7 +51,7 @@ static Value findOrigin(Value vector, LaneValues &lanes) {
     if (auto broadcast = other.getDefiningOp<vector::BroadcastOp>();
         broadcast && !isVector(broadcast.getSource()))
       if (Value origin = findOrigin(columns, lanes))
-        return arith::AddIOp::create(lanes.b, origin, broadcast.getSource());
+        return lanes.b.add(origin, broadcast.getSource());
   return {};
 }
 
@@ -92,7 +92,7 @@ static bool isBounded(Value vector) {
 }
 
 bool attn::convertColumnComparison(arith::CmpIOp op, LaneValues &lanes) {
-  ImplicitLocOpBuilder &b = lanes.b;
+  IndexBuilder &b = lanes.b;
   auto type = dyn_cast<VectorType>(op.getType());
   std::optional<Layout> layout = type ? lanes.getLayout(type) : std::nullopt;
   if (!layout || layout == Layout::Rows ||
@@ -114,20 +114,18 @@ bool attn::convertColumnComparison(arith::CmpIOp op, LaneValues &lanes) {
     constexpr int64_t kMost = int64_t(1) << 62;
     if (isBounded(otherVector))
       return number;
-    return arith::MaxSIOp::create(
-        b, arith::MinSIOp::create(b, number, lanes.constant(kMost)),
-        lanes.constant(-kMost));
+    return b.max(b.min(number, kMost), -kMost);
   };
   DenseMap<Value, Value> differences;
   SmallVector<Value> results;
   for (auto [i, other] : llvm::enumerate(others)) {
     Value &difference = differences[other];
     if (!difference)
-      difference = arith::SubIOp::create(b, bound(other), origin);
-    Value column = lanes.constant(getColumn(*layout, i));
-    results.push_back(arith::CmpIOp::create(b, op.getPredicate(),
-                                            isColumnLhs ? column : difference,
-                                            isColumnLhs ? difference : column));
+      difference = b.sub(bound(other), origin);
+    Value column = b.index(getColumn(*layout, i));
+    results.push_back(b.compare(op.getPredicate(),
+                                isColumnLhs ? column : difference,
+                                isColumnLhs ? difference : column));
   }
   lanes.set(op, std::move(results));
   return true;

@@ -61,6 +61,7 @@ public:
     firstKOfLhs = outer;
   }
 
+  /// Adds the product to `sums`, a fragment (M, N) of f32.
   SmallVector<Value> emit(ArrayRef<Value> sums) {
     SmallVector<Value> results(sums);
     int64_t columns = sums.size() * 2;
@@ -146,44 +147,32 @@ private:
 
 } // namespace
 
-/// Adds the product to `sums`, a fragment (M, N) of f32.
-static SmallVector<Value> emitProduct(ImplicitLocOpBuilder &b,
-                                      const LaneIndex &index,
-                                      const ProductFactors &factors,
-                                      ArrayRef<Value> sums) {
-  return ProductEmitter(b, index, factors).emit(sums);
-}
-
-/// The same of f32, without matrix units: `lhs` (M, K) is in workgroup memory,
+/// Products of f32, without matrix units: `lhs` (M, K) is in workgroup memory,
 /// too, and each lane adds up its own elements.
 static SmallVector<Value> emitScalarProduct(LaneValues &lanes, Value lhs,
                                             Value rhs, ArrayRef<Value> sums,
                                             bool isTransposed) {
-  ImplicitLocOpBuilder &b = lanes.b;
+  IndexBuilder &b = lanes.b;
   int64_t depth = cast<MemRefType>(lhs.getType()).getDimSize(1);
   Value rows[] = {lanes.row(0), lanes.row(1)};
   SmallVector<Value> columns = lanes.columns(int64_t(sums.size()) * 2);
-  auto loop = scf::ForOp::create(b, lanes.constant(0), lanes.constant(depth),
-                                 lanes.constant(1), sums);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
-  Value k = loop.getInductionVar();
-  Value first[2];
-  for (auto [element, row] : llvm::zip(first, rows))
-    element = memref::LoadOp::create(b, lhs, ValueRange{row, k});
-  SmallVector<Value> results(loop.getRegionIterArgs());
-  for (auto [i, column] : llvm::enumerate(columns)) {
-    SmallVector<Value> indices = {k, column};
-    if (isTransposed)
-      std::swap(indices[0], indices[1]);
-    Value second = memref::LoadOp::create(b, rhs, indices);
-    for (size_t half : {0, 1}) {
-      Value &sum = results[(i / 2 * 2 + half) * 2 + i % 2];
-      sum = LLVM::FMAOp::create(b, first[half], second, sum);
+  return b.loop(0, depth, 1, sums, [&](Value k, ValueRange carried) {
+    Value first[2];
+    for (auto [element, row] : llvm::zip(first, rows))
+      element = memref::LoadOp::create(b, lhs, ValueRange{row, k});
+    SmallVector<Value> results(carried);
+    for (auto [i, column] : llvm::enumerate(columns)) {
+      SmallVector<Value> indices = {k, column};
+      if (isTransposed)
+        std::swap(indices[0], indices[1]);
+      Value second = memref::LoadOp::create(b, rhs, indices);
+      for (size_t half : {0, 1}) {
+        Value &sum = results[(i / 2 * 2 + half) * 2 + i % 2];
+        sum = LLVM::FMAOp::create(b, first[half], second, sum);
+      }
     }
-  }
-  scf::YieldOp::create(b, results);
-  return SmallVector<Value>(loop.getResults());
+    return results;
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -231,26 +220,25 @@ static std::optional<bool> findTranspose(vector::ContractionOp op) {
 /// Writes a fragment of f32 to workgroup memory, where products read it. Rows
 /// are 16 bytes longer than their elements, so that lanes read different banks.
 static Value storeFirstFactor(Value vector, LaneValues &lanes) {
-  ImplicitLocOpBuilder &b = lanes.b;
+  IndexBuilder &b = lanes.b;
   auto type = cast<VectorType>(vector.getType());
   auto space = gpu::AddressSpaceAttr::get(
       b.getContext(), gpu::GPUDialect::getWorkgroupAddressSpace());
   Value buffer = lanes.memory.allocate(MemRefType::get(
       {type.getDimSize(0), type.getDimSize(1) + 4}, type.getElementType(),
       MemRefLayoutAttrInterface{}, space));
-  SmallVector<OpFoldResult> offsets(2, b.getIndexAttr(0)),
-      strides(2, b.getIndexAttr(1)),
-      sizes = getAsIndexOpFoldResult(b.getContext(), type.getShape());
-  Value memory = memref::SubViewOp::create(b, buffer, offsets, sizes, strides);
+  Value memory = memref::SubViewOp::create(
+      b, buffer, b.zeros(2),
+      getAsIndexOpFoldResult(b.getContext(), type.getShape()), b.ones(2));
   // What it held before may still be read.
   gpu::BarrierOp::create(b);
-  Value zeros[] = {lanes.constant(0), lanes.constant(0)};
+  Value zeros[] = {b.index(0), b.index(0)};
   emitFragmentStore(lanes, lanes.get(vector), memory, zeros);
   gpu::BarrierOp::create(b);
   return memory;
 }
 
-LogicalResult attn::convertProduct(vector::ContractionOp op,
+LogicalResult attn::convertToLanes(vector::ContractionOp op,
                                    LaneValues &lanes) {
   auto type = dyn_cast<VectorType>(op.getResultType());
   Value memory = lanes.shared.lookup(op.getRhs());
@@ -273,7 +261,7 @@ LogicalResult attn::convertProduct(vector::ContractionOp op,
   factors.lhs = first;
   if (!first)
     factors.lhsElements = lanes.get(op.getLhs());
-  lanes.set(op,
-            emitProduct(lanes.b, lanes.index, factors, lanes.get(op.getAcc())));
+  lanes.set(op, ProductEmitter(lanes.b, lanes.index, factors)
+                    .emit(lanes.get(op.getAcc())));
   return success();
 }

@@ -87,28 +87,27 @@ LogicalResult attn::convertBranch(scf::IfOp branch, LaneValues &lanes,
 }
 
 LogicalResult attn::convertForall(scf::ForallOp loop, LaneValues &lanes) {
-  ImplicitLocOpBuilder &b = lanes.b;
+  IndexBuilder &b = lanes.b;
   std::optional<SmallVector<int64_t>> sizes =
       getConstantIntValues(loop.getMixedUpperBound());
-  WalkResult scalar = loop.getBody()->walk([](Operation *op) {
-    return hasVectors(op) ? WalkResult::interrupt() : WalkResult::advance();
-  });
+  WalkResult scalar = loop.getBody()->walk(
+      [](Operation *op) { return WalkResult(failure(hasVectors(op))); });
   if (!loop.isNormalized() || !sizes || loop.getNumResults() > 0 ||
       scalar.wasInterrupted())
     return rejectForLanes(loop);
   int64_t count = llvm::product_of(*sizes);
   gpu::BarrierOp::create(b);
-  auto shared = scf::ForOp::create(b, lanes.index.thread, lanes.constant(count),
-                                   lanes.constant(lanes.numThreads));
+  auto shared = scf::ForOp::create(b, lanes.index.thread, b.index(count),
+                                   b.index(lanes.numThreads));
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(shared.getBody());
     Value number = shared.getInductionVar();
     for (size_t dim = sizes->size(); dim-- > 0;) {
-      Value extent = lanes.constant((*sizes)[dim]);
+      int64_t extent = (*sizes)[dim];
       loop.getInductionVar(int64_t(dim))
-          .replaceAllUsesWith(arith::RemUIOp::create(b, number, extent));
-      number = arith::DivUIOp::create(b, number, extent);
+          .replaceAllUsesWith(b.rem(number, extent));
+      number = b.div(number, extent);
     }
   }
   loop.getTerminator()->erase();

@@ -31,8 +31,8 @@ static Value combinePairwise(ImplicitLocOpBuilder &b,
   return values.front();
 }
 
-LogicalResult attn::convertReduction(vector::MultiDimReductionOp op,
-                                     LaneValues &lanes) {
+LogicalResult attn::convertToLanes(vector::MultiDimReductionOp op,
+                                   LaneValues &lanes) {
   ImplicitLocOpBuilder &b = lanes.b;
   auto source = cast<VectorType>(op.getSource().getType());
   if (lanes.getLayout(source) != Layout::Fragment)

@@ -22,34 +22,28 @@ LogicalResult attn::convertAlloca(memref::AllocaOp op, LaneValues &lanes) {
 
 /// Whether each of the two rows is in memory; null if it is for certain.
 template <typename Transfer>
-static Value exists(ImplicitLocOpBuilder &b, Transfer op, int64_t dim,
-                    Value row) {
+static Value exists(IndexBuilder &b, Transfer op, int64_t dim, Value row) {
   if (op.isDimInBounds(0))
     return {};
-  Value count = b.createOrFold<memref::DimOp>(op.getBase(), dim);
-  return arith::CmpIOp::create(b, arith::CmpIPredicate::slt, row, count);
+  return b.isLess(row, b.createOrFold<memref::DimOp>(op.getBase(), dim));
 }
 
 /// Emits code in a branch, or without one if there is no condition.
-static void emitWhere(ImplicitLocOpBuilder &b, Value condition,
+static void emitWhere(IndexBuilder &b, Value condition,
                       llvm::function_ref<void()> emit) {
-  OpBuilder::InsertionGuard guard(b);
-  if (condition) {
-    auto branch = scf::IfOp::create(b, condition, /*withElseRegion=*/false);
-    b.setInsertionPointToStart(branch.thenBlock());
-  }
-  emit();
+  if (condition)
+    b.when(condition, emit);
+  else
+    emit();
 }
 
 /// Indices with those of an element of the vector added to the last ones.
-static SmallVector<Value> offset(ImplicitLocOpBuilder &b, ValueRange indices,
+static SmallVector<Value> offset(IndexBuilder &b, ValueRange indices,
                                  ArrayRef<Value> more) {
   SmallVector<Value> result(indices);
   for (auto [i, value] : llvm::enumerate(more)) {
     Value &index = result[result.size() - more.size() + i];
-    index = matchPattern(index, m_Zero())
-                ? value
-                : Value(arith::AddIOp::create(b, index, value));
+    index = matchPattern(index, m_Zero()) ? value : b.add(index, value);
   }
   return result;
 }
@@ -65,7 +59,7 @@ struct Axis {
 
 static Axis findAxis(vector::TransferReadOp read, unsigned vectorDim,
                      ArrayRef<Value> numbers, LaneValues &lanes) {
-  ImplicitLocOpBuilder &b = lanes.b;
+  IndexBuilder &b = lanes.b;
   auto dim =
       dyn_cast<AffineDimExpr>(read.getPermutationMap().getResult(vectorDim));
   if (!dim)
@@ -80,10 +74,8 @@ static Axis findAxis(vector::TransferReadOp read, unsigned vectorDim,
   for (Value number : numbers) {
     Value index = offset(b, first, number).front();
     if (!isInBounds) {
-      Value isThere =
-          arith::CmpIOp::create(b, arith::CmpIPredicate::slt, index, size);
-      axis.areThere.push_back(isThere);
-      index = arith::SelectOp::create(b, isThere, index, first);
+      axis.areThere.push_back(b.isLess(index, size));
+      index = b.select(axis.areThere.back(), index, first);
     }
     axis.indices.push_back(index);
   }
@@ -94,12 +86,12 @@ static Axis findAxis(vector::TransferReadOp read, unsigned vectorDim,
 /// first of the row or column is read, which exists, and not used.
 static LogicalResult convertElementRead(vector::TransferReadOp read,
                                         LaneValues &lanes) {
-  ImplicitLocOpBuilder &b = lanes.b;
+  IndexBuilder &b = lanes.b;
   VectorType type = read.getVectorType();
   Layout layout = *lanes.getLayout(type);
   bool isFragment = layout == Layout::Fragment;
   SmallVector<Value> rowNumbers = {lanes.row(0), lanes.row(1)},
-                     columnNumbers = {lanes.constant(0)};
+                     columnNumbers = {b.index(0)};
   if (layout == Layout::Columns)
     rowNumbers = columnNumbers;
   if (layout != Layout::Rows)
@@ -122,12 +114,11 @@ static LogicalResult convertElementRead(vector::TransferReadOp read,
       if (axis->areThere.empty())
         continue;
       Value other = axis->areThere[number];
-      isThere =
-          isThere ? Value(arith::AndIOp::create(b, isThere, other)) : other;
+      isThere = isThere ? b.bitAnd(isThere, other) : other;
     }
     Value element = memref::LoadOp::create(b, read.getBase(), indices);
     if (isThere)
-      element = arith::SelectOp::create(b, isThere, element, read.getPadding());
+      element = b.select(isThere, element, read.getPadding());
     results.push_back(element);
   }
   lanes.set(read, std::move(results));
@@ -139,7 +130,7 @@ static LogicalResult convertElementRead(vector::TransferReadOp read,
 static SmallVector<Value>
 emitForPairs(LaneValues &lanes, Value memory, TypeRange results,
              llvm::function_ref<SmallVector<Value>(llvm::MaybeAlign)> emit) {
-  ImplicitLocOpBuilder &b = lanes.b;
+  IndexBuilder &b = lanes.b;
   auto type = cast<MemRefType>(memory.getType());
   uint64_t bytes = type.getElementTypeBitWidth() / 4;
   // Rows in workgroup memory are of even numbers of elements.
@@ -162,21 +153,20 @@ emitForPairs(LaneValues &lanes, Value memory, TypeRange results,
 
 /// Loads a pair: at once if it is aligned, else element by element. LLVM would
 /// make one load of two that differ in nothing but alignment.
-static Value loadPair(ImplicitLocOpBuilder &b, VectorType type, Value memory,
+static Value loadPair(IndexBuilder &b, VectorType type, Value memory,
                       SmallVector<Value> indices, llvm::MaybeAlign alignment) {
   if (alignment)
     return vector::LoadOp::create(b, type, memory, indices,
                                   /*nontemporal=*/false, alignment);
   Value first = memref::LoadOp::create(b, memory, indices);
-  indices.back() = arith::AddIOp::create(b, indices.back(),
-                                         arith::ConstantIndexOp::create(b, 1));
+  indices.back() = b.add(indices.back(), 1);
   Value second = memref::LoadOp::create(b, memory, indices);
   return vector::FromElementsOp::create(b, type, ValueRange{first, second});
 }
 
-LogicalResult attn::convertRead(vector::TransferReadOp read,
-                                LaneValues &lanes) {
-  ImplicitLocOpBuilder &b = lanes.b;
+LogicalResult attn::convertToLanes(vector::TransferReadOp read,
+                                   LaneValues &lanes) {
+  IndexBuilder &b = lanes.b;
   VectorType type = read.getVectorType();
   auto memory = dyn_cast<MemRefType>(read.getBase().getType());
   if (!memory || read.getMask())
@@ -194,8 +184,7 @@ LogicalResult attn::convertRead(vector::TransferReadOp read,
     numbers[half] = lanes.row(half);
     areThere[half] = exists(b, read, dim, numbers[half]);
     if (areThere[half])
-      numbers[half] = arith::SelectOp::create(b, areThere[half], numbers[half],
-                                              lanes.constant(0));
+      numbers[half] = b.select(areThere[half], numbers[half], 0);
   }
   SmallVector<Value> pairs = emitForPairs(
       lanes, read.getBase(), SmallVector<Type>(2 * count, pair),
@@ -203,8 +192,7 @@ LogicalResult attn::convertRead(vector::TransferReadOp read,
         SmallVector<Value> loaded;
         for (Value number : numbers)
           for (int64_t n = 0; n < count; ++n) {
-            Value column = arith::AddIOp::create(b, lanes.index.firstColumn,
-                                                 lanes.constant(8 * n));
+            Value column = b.add(lanes.index.firstColumn, 8 * n);
             loaded.push_back(loadPair(
                 b, pair, read.getBase(),
                 offset(b, read.getIndices(), {number, column}), alignment));
@@ -216,10 +204,10 @@ LogicalResult attn::convertRead(vector::TransferReadOp read,
     int64_t half = int64_t(i) / count, n = int64_t(i) % count;
     // As a pair, which is one register.
     if (areThere[half])
-      both = arith::SelectOp::create(
-          b, areThere[half], both,
-          vector::FromElementsOp::create(
-              b, pair, ValueRange{read.getPadding(), read.getPadding()}));
+      both = b.select(
+          areThere[half], both,
+          Value(vector::FromElementsOp::create(
+              b, pair, ValueRange{read.getPadding(), read.getPadding()})));
     for (int64_t e : {0, 1})
       results[(2 * n + half) * 2 + e] = vector::ExtractOp::create(b, both, e);
   }
@@ -227,44 +215,35 @@ LogicalResult attn::convertRead(vector::TransferReadOp read,
   return success();
 }
 
-LogicalResult attn::convertGather(vector::GatherOp gather, LaneValues &lanes) {
-  ImplicitLocOpBuilder &b = lanes.b;
+LogicalResult attn::convertToLanes(vector::GatherOp gather, LaneValues &lanes) {
+  IndexBuilder &b = lanes.b;
   if (!isa<MemRefType>(gather.getBase().getType()))
     return rejectForLanes(gather);
   SmallVector<Value> results;
   for (auto [index, isThere, other] : llvm::zip_equal(
            lanes.get(gather.getIndices()), lanes.get(gather.getMask()),
            lanes.get(gather.getPassThru()))) {
-    Value last = index;
-    if (!last.getType().isIndex())
-      last = arith::IndexCastOp::create(b, b.getIndexType(), last);
-    SmallVector<Value> indices = offset(b, gather.getOffsets(), last);
-    auto element = scf::IfOp::create(b, other.getType(), isThere,
-                                     /*withElseRegion=*/true);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(element.thenBlock());
-    Value loaded = memref::LoadOp::create(b, gather.getBase(), indices);
-    scf::YieldOp::create(b, loaded);
-    b.setInsertionPointToStart(element.elseBlock());
-    scf::YieldOp::create(b, other);
-    results.push_back(element.getResult(0));
+    SmallVector<Value> indices =
+        offset(b, gather.getOffsets(), b.toIndex(index));
+    results.push_back(b.choose(
+        isThere,
+        [&]() -> Value {
+          return memref::LoadOp::create(b, gather.getBase(), indices);
+        },
+        [&, other = other] { return other; }));
   }
   lanes.set(gather, std::move(results));
   return success();
 }
 
 /// Stores neighbours in a row, as far as that has so many columns.
-static void storeExisting(ImplicitLocOpBuilder &b, ArrayRef<Value> elements,
+static void storeExisting(IndexBuilder &b, ArrayRef<Value> elements,
                           Value memory, SmallVector<Value> indices,
                           int64_t numColumns) {
-  Value end = arith::ConstantIndexOp::create(b, numColumns);
-  Value one = arith::ConstantIndexOp::create(b, 1);
   for (Value element : elements) {
-    Value exists = arith::CmpIOp::create(b, arith::CmpIPredicate::slt,
-                                         indices.back(), end);
-    emitWhere(b, exists,
-              [&] { memref::StoreOp::create(b, element, memory, indices); });
-    indices.back() = arith::AddIOp::create(b, indices.back(), one);
+    b.when(b.isLess(indices.back(), numColumns),
+           [&] { memref::StoreOp::create(b, element, memory, indices); });
+    indices.back() = b.add(indices.back(), 1);
   }
 }
 
@@ -272,7 +251,7 @@ static void storeExisting(ImplicitLocOpBuilder &b, ArrayRef<Value> elements,
 static void storePairs(LaneValues &lanes, ArrayRef<Value> elements,
                        int64_t half, Value memory, ValueRange indices,
                        llvm::MaybeAlign alignment) {
-  ImplicitLocOpBuilder &b = lanes.b;
+  IndexBuilder &b = lanes.b;
   auto pair = VectorType::get({2}, elements.front().getType());
   Value row = lanes.row(half);
   int64_t numColumns = cast<MemRefType>(memory.getType()).getShape().back();
@@ -280,8 +259,7 @@ static void storePairs(LaneValues &lanes, ArrayRef<Value> elements,
     int64_t block = 2 * (first - half * 2);
     if (block >= numColumns)
       return;
-    Value column = arith::AddIOp::create(b, lanes.index.firstColumn,
-                                         lanes.constant(block));
+    Value column = b.add(lanes.index.firstColumn, block);
     if (block + 8 > numColumns) {
       storeExisting(b, elements.slice(first, 2), memory,
                     offset(b, indices, {row, column}), numColumns);
@@ -306,9 +284,9 @@ void attn::emitFragmentStore(LaneValues &lanes, ArrayRef<Value> elements,
   });
 }
 
-LogicalResult attn::convertWrite(vector::TransferWriteOp write,
-                                 LaneValues &lanes) {
-  ImplicitLocOpBuilder &b = lanes.b;
+LogicalResult attn::convertToLanes(vector::TransferWriteOp write,
+                                   LaneValues &lanes) {
+  IndexBuilder &b = lanes.b;
   VectorType type = write.getVectorType();
   std::optional<Layout> layout = lanes.getLayout(type);
   if (!isSimple(write) || !layout || *layout == Layout::Columns ||
@@ -333,7 +311,7 @@ LogicalResult attn::convertWrite(vector::TransferWriteOp write,
       // One of the four lanes that have the row.
       Value isOwn = lanes.index.isLeader;
       if (areThere[half])
-        isOwn = arith::AndIOp::create(b, areThere[half], isOwn);
+        isOwn = b.bitAnd(areThere[half], isOwn);
       emitWhere(b, isOwn, [&] {
         memref::StoreOp::create(b, elements[half], write.getBase(),
                                 offset(b, write.getIndices(), numbers[half]));

@@ -19,22 +19,15 @@ using namespace mlir;
 using namespace mlir::attn;
 
 /// Emits the index of this lane at the start of a launch.
-static LaneIndex emitLaneIndex(ImplicitLocOpBuilder &b, gpu::LaunchOp launch) {
-  auto index = [&](int64_t value) -> Value {
-    return arith::ConstantIndexOp::create(b, value);
-  };
+static LaneIndex emitLaneIndex(IndexBuilder &b, gpu::LaunchOp launch) {
   LaneIndex result;
   result.thread = launch.getThreadIds().x;
-  Value lanes = index(kLanesOfWarp), four = index(4);
-  result.lane = arith::RemUIOp::create(b, result.thread, lanes);
-  Value warp = arith::DivUIOp::create(b, result.thread, lanes);
-  Value group = arith::DivUIOp::create(b, result.lane, four);
-  Value place = arith::RemUIOp::create(b, result.lane, four);
-  result.firstRow = arith::AddIOp::create(
-      b, arith::MulIOp::create(b, warp, index(kRowsOfWarp)), group);
-  result.firstColumn = arith::MulIOp::create(b, place, index(2));
-  result.isLeader =
-      arith::CmpIOp::create(b, arith::CmpIPredicate::eq, place, index(0));
+  result.lane = b.rem(result.thread, kLanesOfWarp);
+  Value warp = b.div(result.thread, kLanesOfWarp),
+        group = b.div(result.lane, 4), place = b.rem(result.lane, 4);
+  result.firstRow = b.add(b.mul(warp, kRowsOfWarp), group);
+  result.firstColumn = b.mul(place, 2);
+  result.isLeader = b.isEqual(place, 0);
   return result;
 }
 
@@ -255,7 +248,6 @@ SmallVector<Value> LaneValues::columns(int64_t count) {
   SmallVector<Value> result;
   for (int64_t first = 0; first < count; first += 8)
     for (int64_t e = 0; e < 2; ++e)
-      result.push_back(
-          arith::AddIOp::create(b, index.firstColumn, constant(first + e)));
+      result.push_back(b.add(index.firstColumn, first + e));
   return result;
 }

@@ -8,12 +8,11 @@
 #ifndef ATTN_GPU_VECTORTOLANES_LANEVALUES_H
 #define ATTN_GPU_VECTORTOLANES_LANEVALUES_H
 
+#include "dialect/Shared/IndexBuilder.h"
 #include "lib/Plan/Plan.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace mlir::attn {
 
@@ -98,17 +97,12 @@ public:
   /// Says that `to` are the values of `from`, flattened.
   void assign(ValueRange from, ValueRange to);
 
-  Value constant(int64_t value) {
-    return arith::ConstantIndexOp::create(b, value);
-  }
   /// The number of the lane's row `half`, 0 or 1, in the tile.
-  Value row(int64_t half) {
-    return arith::AddIOp::create(b, index.firstRow, constant(8 * half));
-  }
+  Value row(int64_t half) { return b.add(index.firstRow, 8 * half); }
   /// The numbers of the lane's columns of `count`, in the order of a slice.
   SmallVector<Value> columns(int64_t count);
 
-  ImplicitLocOpBuilder b; ///< In front of what is converted.
+  IndexBuilder b; ///< In front of what is converted.
   const int64_t numThreads, numRows;
   LaneIndex index;
   WorkgroupMemory memory;

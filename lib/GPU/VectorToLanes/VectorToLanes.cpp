@@ -104,36 +104,25 @@ private:
                << vector << ", in tiles of " << lanes.numRows << " rows";
     if (isa<arith::ConstantOp>(op))
       return success();
-    if (auto broadcast = dyn_cast<vector::BroadcastOp>(op))
-      return convertBroadcast(broadcast);
-    if (auto cast = dyn_cast<vector::ShapeCastOp>(op))
-      return convertShapeCast(cast);
-    if (auto slice = dyn_cast<vector::ExtractStridedSliceOp>(op))
-      return convertSlice(slice);
-    if (auto step = dyn_cast<vector::StepOp>(op))
-      return convertStep(step);
-    if (auto reduction = dyn_cast<vector::MultiDimReductionOp>(op))
-      return convertReduction(reduction, lanes);
-    if (auto product = dyn_cast<vector::ContractionOp>(op))
-      return convertProduct(product, lanes);
-    if (auto read = dyn_cast<vector::TransferReadOp>(op))
-      return convertRead(read, lanes);
-    if (auto gather = dyn_cast<vector::GatherOp>(op))
-      return convertGather(gather, lanes);
-    if (auto write = dyn_cast<vector::TransferWriteOp>(op))
-      return convertWrite(write, lanes);
-    if (auto comparison = dyn_cast<arith::CmpIOp>(op);
-        comparison && convertColumnComparison(comparison, lanes))
-      return success();
-    if (OpTrait::hasElementwiseMappableTraits(op))
-      return convertElementwise(op);
-    return rejectForLanes(op);
+    return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+        .Case<vector::BroadcastOp, vector::ShapeCastOp,
+              vector::ExtractStridedSliceOp, vector::StepOp>(
+            [&](auto own) { return convertVector(own); })
+        .Case<vector::MultiDimReductionOp, vector::ContractionOp,
+              vector::TransferReadOp, vector::GatherOp,
+              vector::TransferWriteOp>(
+            [&](auto own) { return convertToLanes(own, lanes); })
+        .Default([&](Operation *other) { return convertElementwise(other); });
   }
 
   LogicalResult convertElementwise(Operation *op) {
-    auto type = dyn_cast<VectorType>(op->getResult(0).getType());
-    if (!type)
+    if (auto comparison = dyn_cast<arith::CmpIOp>(op);
+        comparison && convertColumnComparison(comparison, lanes))
+      return success();
+    if (!OpTrait::hasElementwiseMappableTraits(op) ||
+        !isa<VectorType>(op->getResult(0).getType()))
       return rejectForLanes(op);
+    auto type = cast<VectorType>(op->getResult(0).getType());
     SmallVector<Type> types;
     for (Type vector : op->getResultTypes())
       types.push_back(getElementTypeOrSelf(vector));
@@ -154,7 +143,7 @@ private:
     return success();
   }
 
-  LogicalResult convertBroadcast(vector::BroadcastOp op) {
+  LogicalResult convertVector(vector::BroadcastOp op) {
     auto type = cast<VectorType>(op.getType());
     int64_t count = lanes.getNumElements(type);
     auto from = dyn_cast<VectorType>(op.getSource().getType());
@@ -183,7 +172,7 @@ private:
     return success();
   }
 
-  LogicalResult convertShapeCast(vector::ShapeCastOp op) {
+  LogicalResult convertVector(vector::ShapeCastOp op) {
     auto from = cast<VectorType>(op.getSource().getType());
     auto to = cast<VectorType>(op.getType());
     if (auto step = op.getSource().getDefiningOp<vector::StepOp>();
@@ -199,7 +188,7 @@ private:
   }
 
   /// Of columns: eight of them are four elements of a lane.
-  LogicalResult convertSlice(vector::ExtractStridedSliceOp op) {
+  LogicalResult convertVector(vector::ExtractStridedSliceOp op) {
     auto offset = [&](unsigned dim) {
       return cast<IntegerAttr>(op.getOffsets()[dim]).getInt();
     };
@@ -215,7 +204,7 @@ private:
 
   /// Of rows. One of columns is what its cast to `1xN`, or its broadcast to
   /// `MxN`, asks for.
-  LogicalResult convertStep(vector::StepOp op) {
+  LogicalResult convertVector(vector::StepOp op) {
     if (lanes.getLayout(op.getType()))
       lanes.set(op, {lanes.row(0), lanes.row(1)});
     else if (!llvm::all_of(

@@ -71,6 +71,10 @@ struct StagedTile {
   Value distance = nullptr;
 };
 
+/// Makes `reads`, of tiles that depend on the iteration of `loop`, reads of
+/// buffers in workgroup memory with several stages, into which iterations copy
+/// what later ones read, beside the queries in it. Fails where a tile cannot be
+/// found ahead, or two stages do not fit; the loop computes what it did then.
 class LoopStaging {
 public:
   LoopStaging(scf::ForOp loop, ArrayRef<vector::TransferReadOp> reads,
@@ -338,13 +342,12 @@ private:
     nvgpu::DeviceAsyncWaitOp::create(b, group,
                                      b.getI32IntegerAttr(numStages - 2));
     gpu::BarrierOp::create(b);
-    auto isEqual = [&](Value x, int64_t y) -> Value { return b.isEqual(x, y); };
     Value one = b.index(1), after, last;
     if (numStages == 2) {
       last = after = b.sub(one, stage);
     } else {
-      last = b.select(isEqual(stage, 0), numStages - 1, b.sub(stage, one));
-      after = b.select(isEqual(stage, numStages - 1), 0, b.add(stage, one));
+      last = b.select(b.isEqual(stage, 0), numStages - 1, b.sub(stage, one));
+      after = b.select(b.isEqual(stage, numStages - 1), 0, b.add(stage, one));
     }
     Value distance = b.mul(loop.getStep(), numStages - 1);
     Value ahead = b.add(loop.getInductionVar(), distance);
@@ -364,23 +367,9 @@ private:
   int64_t numStages;
 };
 
-} // namespace
-
-/// Makes `reads`, of tiles that depend on the iteration of `loop`, reads of
-/// buffers in workgroup memory with several stages, into which iterations copy
-/// what later ones read, beside the queries in it. Fails where a tile cannot be
-/// found ahead, or two stages do not fit; the loop computes what it did then.
-static LogicalResult stageLoop(scf::ForOp loop,
-                               ArrayRef<vector::TransferReadOp> reads,
-                               WorkgroupThreads threads, int64_t queryBytes) {
-  return LoopStaging(loop, reads, threads, queryBytes).run();
-}
-
 //===----------------------------------------------------------------------===//
 // What is copied
 //===----------------------------------------------------------------------===//
-
-namespace {
 
 /// Whether each use of the rows that are read is as the factor `number` of a
 /// product.
@@ -448,7 +437,8 @@ public:
     for (vector::TransferReadOp read : queries)
       queryBytes += getTileBytes(ConvertedRows(read).getType());
     for (auto &[loop, reads] : ofLoops)
-      if (failed(stageLoop(cast<scf::ForOp>(loop), reads, threads, queryBytes)))
+      if (failed(LoopStaging(cast<scf::ForOp>(loop), reads, threads, queryBytes)
+                     .run()))
         llvm::append_range(others, reads);
     for (vector::TransferReadOp read : others)
       readTile(read, copy(read));
