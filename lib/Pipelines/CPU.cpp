@@ -58,9 +58,6 @@ static void addTilingStage(OpPassManager &pm) {
 /// Buffers that are the tile's own, one of scores for all its blocks.
 static void addTileBufferStage(OpPassManager &pm) {
   attn::addBufferStage(pm);
-  // Copies that bufferization left of a buffer to itself go.
-  pm.addPass(createCSEPass());
-  pm.addPass(createCanonicalizerPass());
   pm.addNestedPass<func::FuncOp>(bufferization::createBufferLoopHoistingPass());
   pm.addPass(attn::createLowerKeptPacks());
 }

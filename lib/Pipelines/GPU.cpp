@@ -45,8 +45,6 @@ static void addLaneStage(OpPassManager &pm) {
   pm.addPass(attn::createConvertOnlineToVector());
   pm.addPass(createCanonicalizerPass());
   attn::addBufferStage(pm);
-  pm.addPass(createCSEPass());
-  pm.addPass(createCanonicalizerPass());
   pm.addPass(attn::createConvertMemRefCopyToLinalg());
   pm.addPass(attn::createConvertForallToGPU());
   pm.addPass(attn::createCopyToWorkgroup());

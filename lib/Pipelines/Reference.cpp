@@ -20,8 +20,6 @@ void attn::buildReferencePipeline(OpPassManager &pm) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   addBufferStage(pm);
-  // Copies that bufferization left of a buffer to itself go.
-  pm.addPass(createCanonicalizerPass());
   addDeallocationStage(pm);
   addLoopStage(pm);
   addSmallFloatStage(pm, Rounding::Exact);

@@ -44,6 +44,9 @@ void attn::addBufferStage(OpPassManager &pm) {
   pm.addPass(bufferization::createEmptyTensorEliminationPass());
   pm.addPass(attn::createBufferizeKernels());
   pm.addPass(attn::createLowerDenseRows());
+  // Copies that bufferization left of a buffer to itself go.
+  pm.addPass(createCSEPass());
+  pm.addPass(createCanonicalizerPass());
 }
 
 /// Upstream's pipeline for it simplifies four times, which takes longer than

@@ -19,7 +19,8 @@ namespace mlir::attn {
 /// checks that belong before everything else, and that a GPU makes if `onGPU`.
 void addTensorStage(OpPassManager &pm, bool onGPU = false);
 
-/// Tensors to buffers.
+/// Tensors to buffers, without the copies of a buffer to itself that this
+/// leaves.
 void addBufferStage(OpPassManager &pm);
 
 /// Buffers are freed where they die.
