@@ -119,7 +119,7 @@ def Attn_PrefetchOp : Attn_Op<"prefetch", [
     these rows.
 
     ```mlir
-    attn.prefetch %panel[%c0] to %c2048 stream(2000) : tensor<2048x64xf32>
+    attn.prefetch %panel[%c0] to %c2048 stream(2048) : tensor<2048x64xf32>
     ```
   }];
   let arguments = (ins AnyShaped:$source, Variadic<Index>:$indices, Index:$end,

@@ -40,10 +40,10 @@ def Attn_TargetAttr : AttrDef<Attn_Dialect, "Target"> {
     | `i8_dot` | dot products of four i8, unsigned and signed (AVX512-VNNI, or AVX-VNNI on 256 bits) |
     | `quantize_queries` | not the machine's, but its user's choice: keys in caches of i8 are multiplied as integers where there are `i8_dot`, with queries that are rounded to i8; faster, and less exact |
     | `cores` | cores, each of which may run a thread of a kernel |
-    | `l1_bytes`, `l2_bytes` | what one core has of a cache of the first two levels: of one that several share, its part; 0: there is none |
+    | `l1_bytes`, `l2_bytes` | what one core has of a cache of the first two levels: of one that several share, its part; `l2_bytes = 0`: there is no second one |
     | `line_bytes` | size of a line of them, which is fetched as a whole |
     | `page_bytes` | size of a page of virtual memory |
-    | `memory_ns`, `memory_gbs` | time from a prefetch to its line where the memory is busy, and the bytes that one core reads from it in a nanosecond: their product is what has to be under way |
+    | `memory_ns`, `memory_gbs` | time from a prefetch to its line where the memory is busy, and the bytes that one core reads from it in a nanosecond: their product is what has to be under way, beside what the processor's own prefetchers see to: the runtime writes 128 and 16 for Intel's Xeons |
     | `gpu_multiprocessors` | multiprocessors of the GPU, each of which computes several workgroups at once |
     | `gpu_shared_bytes` | workgroup memory of one of them |
 

@@ -40,8 +40,7 @@ int64_t CacheModel::getConvertedKeys(int64_t size) const {
 
 int64_t CacheModel::getStreamedKeys(int64_t bytes, bool isInteger) const {
   auto underWay = int64_t(llvm::bit_ceil(uint64_t(getBytesUnderWay())));
-  int64_t turn =
-      std::max(underWay / (isInteger ? 2 : 4), target.getPageBytes());
+  int64_t turn = std::max(underWay / (isInteger ? 2 : 4), kBytesOfRun);
   return std::clamp<int64_t>(floorToPower(turn / bytes), target.getLanes(),
                              256);
 }
@@ -64,10 +63,11 @@ CacheModel::getProjectionSizes(bool inPairs, int64_t numParts) const {
 }
 
 int64_t CacheModel::getStreamedFeatures(bool hasPanels) const {
-  constexpr int64_t kBytesOfWeight = 4;
+  constexpr int64_t kBytesOfWeight = 4, kLeastFeatures = 64;
   int64_t columns = hasPanels ? 64 : 256, blocks = hasPanels ? 2 : 4;
-  return floorToPower(target.getL2Bytes() /
-                      (blocks * columns * kBytesOfWeight));
+  return std::max<int64_t>(
+      floorToPower(target.getL2Bytes() / (blocks * columns * kBytesOfWeight)),
+      kLeastFeatures);
 }
 
 int64_t CacheModel::getResidentBytes() const {

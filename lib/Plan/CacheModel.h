@@ -24,6 +24,10 @@ namespace mlir::attn {
 /// beside what it asks for.
 inline constexpr int64_t kReservedOfWorkgroup = 1 << 10;
 
+/// Bytes, aligned to as many, in which a processor's own prefetchers follow a
+/// stream, whatever pages the system has.
+inline constexpr int64_t kBytesOfRun = 4096;
+
 class CacheModel {
 public:
   explicit CacheModel(TargetAttr target) : target(target) {}
@@ -48,7 +52,7 @@ public:
   /// Keys of a block of which each row has `bytes`. Products of keys and of
   /// values fetch for each other: in turns of a fourth of what is under way,
   /// neither finds its lines late. Integers wait for conversions in any case,
-  /// so that theirs are twice as long. Turns shorter than a page save nothing.
+  /// so that theirs are twice as long. Turns shorter than a run save nothing.
   /// Sums of as many products as a vector has lanes are taken at once.
   int64_t getStreamedKeys(int64_t bytes, bool isInteger) const;
   /// Keys of a chunk: so many blocks that merging its state with others takes
@@ -111,10 +115,10 @@ public:
   /// those that it delivers between a prefetch and its line.
   int64_t getBytesUnderWay() const;
   /// Bytes of a stream of few rows' weight that are fetched ahead. In a panel,
-  /// the processor fetches ahead, too, but only to the end of a page. It does
+  /// the processor fetches ahead, too, but only to the end of a run. It does
   /// not see that rows which are apart are one stream.
   int64_t getBytesAhead(bool hasPanels) const {
-    return hasPanels ? std::min(getBytesUnderWay(), target.getPageBytes() / 2)
+    return hasPanels ? std::min(getBytesUnderWay(), kBytesOfRun / 2)
                      : getBytesUnderWay();
   }
   /// Blocks of `bytes` that workgroups of a GPU copy ahead, beside queries of

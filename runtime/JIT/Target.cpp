@@ -136,6 +136,15 @@ jit::listNeededFeatures(const llvm::TargetMachine &target) {
   return names;
 }
 
+/// Whether LLVM's processor `name` is one of Intel's for servers, with AVX512.
+static bool isXeon(llvm::StringRef name) {
+  return llvm::is_contained({"skylake-avx512", "cascadelake", "cooperlake",
+                             "icelake-server", "sapphirerapids",
+                             "emeraldrapids", "graniterapids",
+                             "graniterapids-d", "diamondrapids"},
+                            name);
+}
+
 std::string jit::describeTarget(const llvm::TargetMachine &target,
                                 const Machine &machine) {
   const llvm::Triple &triple = target.getTargetTriple();
@@ -149,7 +158,6 @@ std::string jit::describeTarget(const llvm::TargetMachine &target,
   if (triple.isAArch64()) {
     registers = 32;
   } else if (triple.isX86()) {
-    bool isZen = target.getTargetCPU().starts_with("znver");
     const llvm::MCSubtargetInfo &info = *target.getMCSubtargetInfo();
     // Not what LLVM prefers, which is 256 bits on many that have 512: its
     // cost model is for loops that are in vector code for a short time.
@@ -158,12 +166,14 @@ std::string jit::describeTarget(const llvm::TargetMachine &target,
       registers = 32;
       add("scalef", true);
       // Elsewhere, dot products of pairs take at least twice as long as FMAs.
-      add("bf16_dot", isZen && info.checkFeatures("+avx512bf16"));
+      add("bf16_dot", target.getTargetCPU().starts_with("znver") &&
+                          info.checkFeatures("+avx512bf16"));
       add("bf16_tiles", info.checkFeatures("+avx512bf16,+amx-bf16"));
       add("i8_dot", info.checkFeatures("+avx512vnni"));
-      // Those of Intel's Xeons, whose prefetchers follow a stream within a
-      // page: what is asked for farther ahead disturbs them.
-      if (!isZen)
+      // Whose prefetchers follow a stream within a page: what is asked for
+      // farther ahead than 2 to 4 KB disturbs them. 16 GB/s is what a core
+      // reads.
+      if (isXeon(target.getTargetCPU()))
         features += ", memory_ns = 128, memory_gbs = 16";
     } else if (info.checkFeatures("+avx2")) {
       bits = 256;
