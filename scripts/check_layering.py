@@ -39,7 +39,7 @@ RULES = {
     "lib/Attention": STD
     + MLIR
     + COMPILER
-    + ["lib/Layer/", "lib/Online/", "lib/Plan/", "lib/Regions/"],
+    + ["lib/Layer/", "lib/Plan/", "lib/Regions/"],
     "lib/Gradient": STD
     + MLIR
     + COMPILER
@@ -49,7 +49,7 @@ RULES = {
     "lib/BlockMap": STD
     + MLIR
     + COMPILER
-    + ["lib/Attention/", "lib/Online/", "lib/Plan/", "lib/Regions/"],
+    + ["lib/Attention/", "lib/Plan/", "lib/Regions/"],
     "lib/Raise": STD + MLIR + COMPILER,
     "lib/Reference": STD
     + MLIR
