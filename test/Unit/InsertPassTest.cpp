@@ -14,7 +14,6 @@
 
 #include "lib/Kernel/KeptBuffers.h"
 #include "lib/Registration/Registration.h"
-#include "test/Execution/Random.h"
 #include "test/Unit/InsertedPasses.h"
 #include "test/Unit/PipelinePasses.h"
 
@@ -182,11 +181,7 @@ protected:
     context.disableMultithreading();
     ScopedDiagnosticHandler silent(&context, [](Diagnostic &) {});
     Pipeline pipeline(context, GetParam(), lastPass);
-    for (const auto &[number, name] :
-         llvm::enumerate(::attn::test::kInserted)) {
-      // Every other one before the passes of a kernel, by turns.
-      if (!::attn::test::runsAllCases() && (number + GetParam().turn) % 2)
-        continue;
+    for (const std::string &name : ::attn::test::kInserted) {
       auto inserted = Pipeline::makePass(context, name);
       for (std::size_t i = 0; i < pipeline.size(); ++i) {
         std::string actual = describe(pipeline.insert(*inserted, i)),

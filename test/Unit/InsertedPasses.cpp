@@ -7,7 +7,6 @@
 
 #include "test/Unit/InsertedPasses.h"
 
-#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
 
 #include "gtest/gtest.h"
@@ -54,31 +53,30 @@ std::vector<InsertedKernel> attn::test::listInsertedKernels() {
                          query = {"f32", {1, 8, 40, 64}},
                          key = {"f32", {1, 2, 40, 64}},
                          projected = {"bf16", {1, 1024, 2048}};
-  std::vector<InsertedKernel> kernels = {
-      {"prefill", false, attentionText("f32", "?", ""),
-       attentionArguments("f32", 70, 300)},
-      {"causal_bf16", true, attentionText("bf16", "?", "mask causal"),
-       attentionArguments("bf16", 130, 300)},
-      {"window", true,
-       attentionText("bf16", "?", "mask causal, sliding_window(255, 0)"),
-       attentionArguments("bf16", 300, 600)},
-      {"decode_cached",
-       false,
-       readExample("decode/step.mlir"),
-       {stepQuery,
-        stepRow,
-        stepRow,
-        pages,
-        pages,
-        {"i32", {2, 4}, {3, 0, 7, 11, 5, 1, 2, 9}},
-        {"i32", {2}, {37, 5}},
-        {"i32", {2}, {38, 6}},
-        stepQuery}},
-      {"decode_split", false, attentionText("f32", "1", ""),
-       attentionArguments("f32", 1, 3000)},
-      {"projection",
-       true,
-       R"(
+  return {{"prefill", false, attentionText("f32", "?", ""),
+           attentionArguments("f32", 70, 300)},
+          {"causal_bf16", true, attentionText("bf16", "?", "mask causal"),
+           attentionArguments("bf16", 130, 300)},
+          {"window", true,
+           attentionText("bf16", "?", "mask causal, sliding_window(255, 0)"),
+           attentionArguments("bf16", 300, 600)},
+          {"decode_cached",
+           false,
+           readExample("decode/step.mlir"),
+           {stepQuery,
+            stepRow,
+            stepRow,
+            pages,
+            pages,
+            {"i32", {2, 4}, {3, 0, 7, 11, 5, 1, 2, 9}},
+            {"i32", {2}, {37, 5}},
+            {"i32", {2}, {38, 6}},
+            stepQuery}},
+          {"decode_split", false, attentionText("f32", "1", ""),
+           attentionArguments("f32", 1, 3000)},
+          {"projection",
+           true,
+           R"(
 !x = tensor<1x1024x2048xbf16>
 !w = tensor<64x1024x32x2xbf16>
 func.func @project(%x: !x, %w: !w, %y: !x) -> !x {
@@ -86,26 +84,26 @@ func.func @project(%x: !x, %w: !w, %y: !x) -> !x {
   return %r : !x
 }
 )",
-       {projected, {"bf16", {64, 1024, 32, 2}}, projected, projected}},
-      {"layer",
-       false,
-       readExample("layer/decoder.mlir"),
-       {tokens,
-        {"bf16", {576, 960}},
-        {"bf16", {576, 576}},
-        angles,
-        angles,
-        cache,
-        cache,
-        {"i32", {2}, {20, 3}},
-        tokens}},
-      {"multi_token",
-       false,
-       readExample("multi_token/paper.mlir"),
-       {query, key, key, {"f32", {8, 6, 11}}, {"f32", {4, 2, 2}}, query}},
-      {"gradient",
-       false,
-       R"(
+           {projected, {"bf16", {64, 1024, 32, 2}}, projected, projected}},
+          {"layer",
+           false,
+           readExample("layer/decoder.mlir"),
+           {tokens,
+            {"bf16", {576, 960}},
+            {"bf16", {576, 576}},
+            angles,
+            angles,
+            cache,
+            cache,
+            {"i32", {2}, {20, 3}},
+            tokens}},
+          {"multi_token",
+           false,
+           readExample("multi_token/paper.mlir"),
+           {query, key, key, {"f32", {8, 6, 11}}, {"f32", {4, 2, 2}}, query}},
+          {"gradient",
+           false,
+           R"(
 !q = tensor<?x8x?x64xf32>
 !k = tensor<?x2x?x64xf32>
 !l = tensor<?x8x?xf32>
@@ -116,10 +114,7 @@ func.func @gradient(%q: !q, %k: !k, %v: !k, %o: !q, %l: !l, %d: !q, %iq: !q,
   return %r#0, %r#1, %r#2 : !q, !k, !k
 }
 )",
-       {gradientQuery, gradientKey, gradientKey, gradientQuery, rows,
-        gradientQuery, gradientQuery, gradientKey, gradientKey, gradientQuery,
-        gradientKey, gradientKey}}};
-  for (auto [turn, kernel] : llvm::enumerate(kernels))
-    kernel.turn = turn;
-  return kernels;
+           {gradientQuery, gradientKey, gradientKey, gradientQuery, rows,
+            gradientQuery, gradientQuery, gradientKey, gradientKey,
+            gradientQuery, gradientKey, gradientKey}}};
 }

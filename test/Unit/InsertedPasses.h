@@ -32,7 +32,6 @@ struct InsertedKernel {
   std::string text;
   /// Of the function, and behind them results that are not in place.
   std::vector<InsertedArgument> arguments;
-  std::size_t turn = 0;
 };
 
 std::vector<InsertedKernel> listInsertedKernels();
