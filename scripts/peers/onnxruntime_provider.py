@@ -66,7 +66,7 @@ def measure(options):
             calls.append(run)
         return time_in_turns([calls], options.seconds)
 
-    def decode(step):
+    def decode(step, build):
         random = np.random.default_rng(1)
         query, key, value = (
             random.standard_normal((1, heads, length, step.head_size), np.float32)
@@ -80,7 +80,7 @@ def measure(options):
             (key.copy(), value.copy())
             for _ in range(decoding.count_caches(2 * key.nbytes))
         ]
-        binds = [peer_onnxruntime.decode(step, "f32", 1, x) for x in ((), ours)]
+        binds = [build(step, "f32", 1, x) for x in ((), ours)]
         pairs = []
         for cache in caches:
             bound = [bind(query, *cache) for bind in binds]
@@ -108,7 +108,11 @@ def measure(options):
             attempt(case, operator, lambda c=case, b=build: prefill(c, b))
     for step in decoding.STEPS:
         if step.name in wanted:
-            attempt(step, "Attention", lambda s=step: decode(s))
+            for operator, build in (
+                ("Attention", peer_onnxruntime.decode),
+                ("GroupQueryAttention", peer_onnxruntime.decode_group_query),
+            ):
+                attempt(step, operator, lambda s=step, b=build: decode(s, b))
 
 
 def describe(results):

@@ -66,7 +66,7 @@ def build(domain, node, feeds, threads, devices=()):
     def run():
         results[:] = session.run([node.output[0]], feeds)
 
-    return run, results
+    return run, results, session
 
 
 def require_f32(dtype):
@@ -86,7 +86,7 @@ def attention(case, dtype, threads, devices=()):
         ["output"],
         is_causal=int(case.causal and case.window is None),
     )
-    run, results = build("", node, feeds, threads, devices)
+    run, results, _ = build("", node, feeds, threads, devices)
     return run, lambda: results[0]
 
 
@@ -112,7 +112,7 @@ def multi_head(case, dtype, threads):
         num_heads=case.query_heads,
         unidirectional=int(case.causal and case.window is None),
     )
-    run, results = build("com.microsoft", node, feeds, threads)
+    run, results, _ = build("com.microsoft", node, feeds, threads)
     return run, lambda: split_heads(results[0], case.query_heads)
 
 
@@ -140,7 +140,7 @@ def group_query(case, dtype, threads, devices=()):
         kv_num_heads=case.key_heads,
         local_window_size=-1 if case.window is None else case.window + 1,
     )
-    run, results = build("com.microsoft", node, feeds, threads, devices)
+    run, results, _ = build("com.microsoft", node, feeds, threads, devices)
     return run, lambda: split_heads(results[0], case.query_heads)
 
 
@@ -154,7 +154,7 @@ def decode(step, dtype, threads, devices=()):
         "value": np.zeros(shape, np.float32),
     }
     node = helper.make_node("Attention", list(feeds), ["output"])
-    run, results = build("", node, feeds, threads, devices)
+    run, results, _ = build("", node, feeds, threads, devices)
 
     def bind(query, key, value):
         def attend():
@@ -162,6 +162,55 @@ def decode(step, dtype, threads, devices=()):
             run()
 
         return attend, lambda: results[0]
+
+    return bind
+
+
+def decode_group_query(step, dtype, threads, devices=()):
+    """The operator GroupQueryAttention, which appends to a cache in place."""
+    require_f32(dtype)
+    row = np.zeros((1, 1, step.key_heads * step.head_size), np.float32)
+    cache = np.zeros((1, step.key_heads, step.keys, step.head_size), np.float32)
+    feeds = {
+        "query": np.zeros((1, 1, step.query_heads * step.head_size), np.float32),
+        "key": row,
+        "value": row,
+        "past_key": cache,
+        "past_value": cache,
+        "last": np.array([step.keys - 1], np.int32),
+        "total": np.array(step.keys, np.int32),
+    }
+    node = helper.make_node(
+        "GroupQueryAttention",
+        list(feeds),
+        ["output", "present_key", "present_value"],
+        domain="com.microsoft",
+        num_heads=step.query_heads,
+        kv_num_heads=step.key_heads,
+    )
+    *_, session = build("com.microsoft", node, feeds, threads, devices)
+
+    def bind(query, key, value):
+        own = feeds | {
+            "query": merge_heads(query),
+            "key": merge_heads(key[:, :, -1:]),
+            "value": merge_heads(value[:, :, -1:]),
+            "past_key": key,
+            "past_value": value,
+        }
+        values = {x: onnxruntime.OrtValue.ortvalue_from_numpy(own[x]) for x in own}
+        binding = session.io_binding()
+        for name, bound in values.items():
+            binding.bind_ortvalue_input(name, bound)
+        binding.bind_output("output")
+        binding.bind_ortvalue_output("present_key", values["past_key"])
+        binding.bind_ortvalue_output("present_value", values["past_value"])
+
+        def output():
+            merged = binding.get_outputs()[0].numpy()
+            return split_heads(merged, step.query_heads)
+
+        return lambda: session.run_with_iobinding(binding), output
 
     return bind
 
