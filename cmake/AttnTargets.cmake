@@ -66,7 +66,7 @@ endfunction()
 
 # attn_merge_sources(NAME) compiles a target's sources, with ATTN_MERGE_SOURCES, all at
 # once, so that what they share of MLIR's headers is parsed, instantiated and
-# instrumented once: in batches of 12 it takes a third longer. So names that a file
+# instrumented once: in batches of 12, lib/CPU takes a third longer. So names that a file
 # keeps to itself are its own in the whole target, except where
 # attn_keep_sources_apart(NAME) says that they are not.
 function(attn_merge_sources name)

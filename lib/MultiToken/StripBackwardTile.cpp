@@ -293,7 +293,7 @@ Value StripBackward::addToKernel(const Tile &tile, Value c, const Side &side,
   bindDims(getContext(), e, a, k, r, j);
   return loop(0, tile.numHeads, sums, [&](Value h, Value sums) {
     Value first = h;
-    SmallVector<Number> offsets(size_t(type.getRank()), 0), sizes = { 1 };
+    SmallVector<Number> offsets(size_t(type.getRank()), 0), sizes(1, 1);
     offsets[0] = add(c, h);
     for (int64_t size : type.getShape().drop_front())
       sizes.push_back(size);

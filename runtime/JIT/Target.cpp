@@ -170,9 +170,8 @@ std::string jit::describeTarget(const llvm::TargetMachine &target,
                           info.checkFeatures("+avx512bf16"));
       add("bf16_tiles", info.checkFeatures("+avx512bf16,+amx-bf16"));
       add("i8_dot", info.checkFeatures("+avx512vnni"));
-      // Whose prefetchers follow a stream within a page: what is asked for
-      // farther ahead than 2 to 4 KB disturbs them. 16 GB/s is what a core
-      // reads.
+      // Their own prefetchers follow a stream within a page, and what is asked
+      // for farther ahead than 2 to 4 KB disturbs them. A core reads 16 GB/s.
       if (isXeon(target.getTargetCPU()))
         features += ", memory_ns = 128, memory_gbs = 16";
     } else if (info.checkFeatures("+avx2")) {

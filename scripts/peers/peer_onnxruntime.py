@@ -41,7 +41,7 @@ def create_session(text, threads, devices=()):
 
 
 def build(domain, node, feeds, threads, devices=()):
-    """A session with one node, and a function that runs it."""
+    """A function that runs a node, its results, and the session that has it."""
     to_type = helper.np_dtype_to_tensor_dtype
     model = helper.make_model(
         helper.make_graph(
@@ -116,6 +116,19 @@ def multi_head(case, dtype, threads):
     return run, lambda: split_heads(results[0], case.query_heads)
 
 
+def build_group_query(case, window, feeds, threads, devices):
+    node = helper.make_node(
+        "GroupQueryAttention",
+        list(feeds),
+        ["output", "present_key", "present_value"],
+        domain="com.microsoft",
+        num_heads=case.query_heads,
+        kv_num_heads=case.key_heads,
+        local_window_size=-1 if window is None else window + 1,
+    )
+    return build("com.microsoft", node, feeds, threads, devices)
+
+
 def group_query(case, dtype, threads, devices=()):
     require_f32(dtype)
     if not case.causal:
@@ -131,16 +144,7 @@ def group_query(case, dtype, threads, devices=()):
         "last": np.array([case.length - 1], np.int32),
         "total": np.array(case.length, np.int32),
     }
-    node = helper.make_node(
-        "GroupQueryAttention",
-        list(feeds),
-        ["output", "present_key", "present_value"],
-        domain="com.microsoft",
-        num_heads=case.query_heads,
-        kv_num_heads=case.key_heads,
-        local_window_size=-1 if case.window is None else case.window + 1,
-    )
-    run, results, _ = build("com.microsoft", node, feeds, threads, devices)
+    run, results, _ = build_group_query(case, case.window, feeds, threads, devices)
     return run, lambda: split_heads(results[0], case.query_heads)
 
 
@@ -180,15 +184,7 @@ def decode_group_query(step, dtype, threads, devices=()):
         "last": np.array([step.keys - 1], np.int32),
         "total": np.array(step.keys, np.int32),
     }
-    node = helper.make_node(
-        "GroupQueryAttention",
-        list(feeds),
-        ["output", "present_key", "present_value"],
-        domain="com.microsoft",
-        num_heads=step.query_heads,
-        kv_num_heads=step.key_heads,
-    )
-    *_, session = build("com.microsoft", node, feeds, threads, devices)
+    *_, session = build_group_query(step, None, feeds, threads, devices)
 
     def bind(query, key, value):
         own = feeds | {

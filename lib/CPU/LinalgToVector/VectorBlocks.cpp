@@ -198,7 +198,7 @@ void VectorBlocks::cutShares(Value row, Value column, int64_t numRows,
   unsigned depth = contraction.getNumContracted();
   bool isStatic = ShapedType::isStatic(contraction.getNumSteps(depth - 1));
   stepsPerShare = isStatic ? 2 : 1;
-  // Two steps of a known number compute one address.
+  // Of a known number of steps, two fetch together in any case.
   int64_t lines = shares.getNumLines(), all = numBlocks * steps;
   bool hasFewLines = (isStatic ? 4 : 1) * lines < all;
   if (depth == 1 && steps >= manySteps && (hasFewRegisters || hasFewLines))
