@@ -22,6 +22,7 @@
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
+#include "llvm/IR/OptBisect.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
@@ -81,12 +82,21 @@ Status jit::addEntry(llvm::Module &module) {
 
 namespace {
 
+/// Leaves out of code generation what `optimize` has done where it pays.
+struct WithoutStrengthReduction : llvm::OptPassGate {
+  bool shouldRunPass(llvm::StringRef pass, llvm::StringRef) const override {
+    return pass != "Loop Strength Reduction";
+  }
+  bool isEnabled() const override { return true; }
+};
+
 /// What LLVM makes of an IR module, one after the other.
 class Generator {
 public:
   Generator(llvm::TargetMachine &target, CompileStats &stats)
       : target(target), stats(stats) {
     collectErrors(context, failure);
+    context.setOptPassGate(gate);
   }
 
   Expected<std::unique_ptr<llvm::Module>> translate(mlir::ModuleOp source,
@@ -134,6 +144,7 @@ private:
   llvm::TargetMachine &target;
   CompileStats &stats;
   std::string failure;
+  WithoutStrengthReduction gate;
   llvm::LLVMContext context;
 };
 
