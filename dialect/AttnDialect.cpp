@@ -7,6 +7,7 @@
 
 #include "dialect/AttnDialect.h"
 #include "dialect/AttnOps.h"
+#include "dialect/Plan/QueryRange.h"
 #include "dialect/Sharding/RankOps.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -41,8 +42,8 @@ struct AttnInlinerInterface : DialectInlinerInterface {
 };
 } // namespace
 
-/// The target belongs on a module, a plan on what is planned, and an order of
-/// rows on a sharding.
+/// The target belongs on a module, a plan on what is planned, numbers of
+/// queries on attention, and an order of rows on a sharding.
 LogicalResult AttnDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attribute) {
   if (attribute.getName() == TargetAttr::kModuleAttr) {
@@ -60,6 +61,8 @@ LogicalResult AttnDialect::verifyOperationAttribute(Operation *op,
     if (!isa<PlanAttr>(attribute.getValue()))
       return op->emitError("expected '#attn.plan<...>' as 'attn.plan', got ")
              << attribute.getValue();
+  } else if (attribute.getName() == QueryRange::kName) {
+    return QueryRange::verify(op, attribute.getValue());
   } else if (attribute.getName() == kZigzagName) {
     if (op->getName().getStringRef() != "shard.sharding")
       return op->emitError("expected 'attn.zigzag' on shard.sharding");

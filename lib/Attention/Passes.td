@@ -35,6 +35,10 @@ def SpecializeQueries : Pass<"attn-specialize-queries"> {
     caller is written in the branches. So is merged, for a CPU, what an `attn.merge`
     alone reads.
 
+    An op whose `attn.queries` say that there are from `least` to `most` queries, or
+    none, has only the forms that some of these numbers need, and no condition if that
+    is one. So a runtime compiles the forms of a kernel apart from each other.
+
     Sequences with numbers of queries of their own, by `sequences(...)` or
     `counts(...)`, become parallel loops for a CPU, one for each of these forms, whose
     tiles find their sequence and leave alone those that another form is for. Rows

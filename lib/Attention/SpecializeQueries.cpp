@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/AttnOps.h"
+#include "dialect/Plan/QueryRange.h"
 #include "dialect/Shared/IndexBuilder.h"
 #include "dialect/Shared/KnownSizes.h"
 #include "lib/Attention/AttentionTile.h"
@@ -68,9 +69,32 @@ public:
   /// into one of them only.
   ArrayRef<Write> getWrites() const { return writes; }
 
+  /// One of `forms`, for as many queries at most, in ascending order: the first
+  /// one that has room for `length` queries. That of many, `kDynamic`, is for
+  /// none as well. Returns what is used of the results.
+  SmallVector<Value> emit(Value length, ArrayRef<int64_t> forms) {
+    int64_t most = forms.front();
+    if (forms.size() == 1)
+      return ShapedType::isDynamic(most) ? emitMany() : emitFew(length, most);
+    // That of no queries wraps around.
+    Value one = b.index(1), bound = b.index(most);
+    Value isFew =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::ult,
+                              arith::SubIOp::create(b, length, one), bound);
+    auto yield = [&](ArrayRef<int64_t> ofBranch) {
+      return [this, length, ofBranch](OpBuilder &, Location) {
+        scf::YieldOp::create(b, emit(length, ofBranch));
+      };
+    };
+    return scf::IfOp::create(b, isFew, yield(forms.take_front()),
+                             yield(forms.drop_front()))
+        .getResults();
+  }
+
+private:
   /// The form of at most `most` queries: their number is the size of a slice,
   /// so that every pass after this one knows its bound.
-  void emitFew(Value length, int64_t most) {
+  SmallVector<Value> emitFew(Value length, int64_t most) {
     OpFoldResult count = b.getIndexAttr(most);
     if (most > 1)
       count = b.minimum(
@@ -90,47 +114,28 @@ public:
         slices.map(tensor, FirstRows(b, tensor, count).extract(tensor));
       return slices.lookup(tensor);
     });
-    SmallVector<Value> yielded;
+    SmallVector<Value> used;
     for (auto [result, first, write, init] :
          llvm::zip(results, rows, writes, getOuts())) {
       if (write)
         emitWrite(write, result, first.view(write.getDest()));
       else
-        yielded.push_back(first.insert(result, init));
+        used.push_back(first.insert(result, init));
     }
-    scf::YieldOp::create(b, yielded);
+    return used;
   }
 
-  void emitMany() {
-    SmallVector<Value> yielded;
+  SmallVector<Value> emitMany() {
+    SmallVector<Value> used;
     ResultRange results = emitForm([](Value tensor) { return tensor; });
     for (auto [result, write] : llvm::zip(results, writes))
       if (write)
         emitWrite(write, result, write.getDest());
       else
-        yielded.push_back(result);
-    scf::YieldOp::create(b, yielded);
+        used.push_back(result);
+    return used;
   }
 
-  /// The first of `forms` that has room for `length` queries, or that of many.
-  scf::IfOp emit(Value length, ArrayRef<int64_t> forms) {
-    int64_t most = forms.front();
-    // That of no queries wraps around: many do nothing for it.
-    Value one = b.index(1), bound = b.index(most);
-    Value isFew =
-        arith::CmpIOp::create(b, arith::CmpIPredicate::ult,
-                              arith::SubIOp::create(b, length, one), bound);
-    return scf::IfOp::create(
-        b, isFew, [&](OpBuilder &, Location) { emitFew(length, most); },
-        [&](OpBuilder &, Location) {
-          if (forms.size() == 1)
-            return emitMany();
-          scf::IfOp rest = emit(length, forms.drop_front());
-          scf::YieldOp::create(b, rest.getResults());
-        });
-  }
-
-private:
   OperandRange getOuts() { return merge ? merge.getOuts() : op.getOuts(); }
 
   /// The op, and what merges it, on the rows that `rowsOf` takes of a tensor.
@@ -146,6 +151,7 @@ private:
         result.setType(init.getType());
     };
     auto form = cast<AttentionOp>(b.clone(*op));
+    form->removeAttr(QueryRange::kName);
     takeRows(form.getQueryMutable());
     llvm::for_each(form.getOutsMutable(), takeRows);
     setTypes(form);
@@ -186,28 +192,45 @@ private:
 
 } // namespace
 
-/// Puts beside an op on a dynamic number of queries the same op on few, once
-/// for each form that `planFewQueries` says, and conditions that choose.
+/// The forms of an op: those of few queries that `planFewQueries` says, and
+/// that of many; of these, what the op's calls need.
+static SmallVector<int64_t> findForms(AttentionOp op, Device device) {
+  SmallVector<int64_t> forms = planFewQueries(op, device);
+  forms.push_back(ShapedType::kDynamic);
+  std::optional<QueryRange> range = QueryRange::get(op);
+  if (!range)
+    return forms;
+  auto isFew = [](int64_t form) { return !ShapedType::isDynamic(form); };
+  llvm::erase_if(
+      forms, [&](int64_t form) { return isFew(form) && form < range->least; });
+  auto *last = llvm::find_if(
+      forms, [&](int64_t form) { return !isFew(form) || form >= range->most; });
+  forms.erase(std::next(last), forms.end());
+  return forms;
+}
+
+/// Makes of an op on a dynamic number of queries its forms, and conditions that
+/// choose.
 static LogicalResult specializeQueries(RewriterBase &rewriter, AttentionOp op,
                                        Device device) {
   if (op.isRagged() || !findObstacle(op).empty())
     return rewriter.notifyMatchFailure(op, "is lowered by the reference path");
   if (!op.getQueryType().isDynamicDim(2))
     return rewriter.notifyMatchFailure(op, "its number of queries is known");
-  SmallVector<int64_t> forms = planFewQueries(op, device);
+  SmallVector<int64_t> forms = findForms(op, device);
   rewriter.setInsertionPoint(op);
   Value length =
       rewriter.createOrFold<tensor::DimOp>(op.getLoc(), op.getQuery(), 2);
   MergeOp merge = device == Device::CPU ? getFusableMerge(op) : MergeOp();
   QueryBranches branches(rewriter, op, merge);
-  auto choice = branches.emit(length, forms);
-  auto yielded = choice.getResults().begin();
+  SmallVector<Value> used = branches.emit(length, forms);
+  auto *next = used.begin();
   for (auto [result, write] :
        llvm::zip(branches.getResults(), branches.getWrites()))
     if (write)
       rewriter.eraseOp(write);
     else
-      rewriter.replaceAllUsesWith(result, *yielded++);
+      rewriter.replaceAllUsesWith(result, *next++);
   if (merge)
     rewriter.eraseOp(merge);
   rewriter.eraseOp(op);

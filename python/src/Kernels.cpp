@@ -42,6 +42,8 @@ namespace {
 /// A kernel, and what its blocks are shown by.
 struct TextKernel {
   Kernel kernel;
+  /// After prepare(), while others may call the kernel.
+  std::optional<std::vector<Diagnostic>> allRemarks;
   string text;
   BlockOptions source;
 };
@@ -182,7 +184,7 @@ static TextKernel compile(const CPUEngine &self, nb::handle source,
     nb::gil_scoped_release release;
     return self.engine.compile(text, options);
   };
-  return {unwrap(compile()), text,
+  return {unwrap(compile()), /*allRemarks=*/std::nullopt, text,
           BlockOptions{.entry = entry, .fileName = fileName, .cpu = self.cpu}};
 }
 
@@ -445,9 +447,24 @@ leads outside a tensor.)")
           "The size of every dimension of every result.")
       .def_prop_ro(
           "remarks",
-          [](const TextKernel &self) { return self.kernel.remarks(); },
+          [](const TextKernel &self) {
+            return self.allRemarks.value_or(self.kernel.remarks());
+          },
           "Where the kernel is slower than its text lets expect, and why "
-          "(docs/remarks.md).")
+          "(docs/remarks.md); of few queries alone, after prepare().")
+      .def(
+          "prepare",
+          [](TextKernel &self) {
+            Kernel kernel = self.kernel;
+            auto prepare = [&] {
+              nb::gil_scoped_release release;
+              return kernel.prepare();
+            };
+            unwrap(prepare());
+            self.allRemarks = kernel.remarks();
+          },
+          "Compile what only calls with few queries need, such as steps of "
+          "decoding, so that no call has to.")
       .def_prop_ro(
           "pipeline",
           [](const TextKernel &self) { return self.kernel.pipeline(); },

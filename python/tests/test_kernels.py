@@ -355,6 +355,20 @@ def test_reference_pipeline(causal):
     check(slow(*arrays), attend(*arrays, mask=see_past)[0])
 
 
+def test_prepare(tmp_path, causal):
+    kernel = attn.Engine(cache_directory=tmp_path).compile(causal.text)
+    assert len(list(tmp_path.iterdir())) == 1
+    kernel.prepare()
+    files = len(list(tmp_path.iterdir()))
+    assert files > 1
+    for length in 1, 100:
+        query, key, value = (
+            np.ones((*shape[:2], length, shape[3]), np.float32) for shape in SHAPES
+        )
+        assert np.allclose(kernel(query, key, value), 1)
+    assert len(list(tmp_path.iterdir())) == files
+
+
 def test_remarks():
     attention = attn.Attention(
         heads=1, head_size=16, type="f64", score=attn.softcap(2.0)

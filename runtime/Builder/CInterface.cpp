@@ -11,6 +11,7 @@
 #include "runtime/Support/MessageForC.h"
 #include "runtime/Support/TensorConversion.h"
 
+#include <deque>
 #include <vector>
 
 using namespace attn;
@@ -20,13 +21,15 @@ using support::copyForC;
 using support::failNull;
 
 struct attn_kernel {
-  explicit attn_kernel(const Kernel &kernel) : kernel(kernel) {
-    for (const Diagnostic &remark : kernel.remarks())
-      remarks.push_back(formatDiagnostic(remark));
+  explicit attn_kernel(const Kernel &kernel) : kernel(kernel) { readRemarks(); }
+  /// Those that are not there yet, so that the others stay where they are.
+  void readRemarks() {
+    for (std::size_t i = remarks.size(); i < kernel.remarks().size(); ++i)
+      remarks.push_back(formatDiagnostic(kernel.remarks()[i]));
   }
 
   Kernel kernel;
-  std::vector<string> remarks;
+  std::deque<string> remarks;
 };
 
 char *builder::failForC(const Error &error) {
@@ -177,6 +180,15 @@ char *attn_engine_compile_attention(const attn_engine *engine,
 }
 
 void attn_kernel_destroy(attn_kernel *kernel) { delete kernel; }
+
+char *attn_kernel_prepare(attn_kernel *kernel) {
+  if (!kernel)
+    return failNull("kernel");
+  if (Status status = kernel->kernel.prepare(); !status)
+    return failForC(status.error());
+  kernel->readRemarks();
+  return nullptr;
+}
 
 std::size_t attn_kernel_num_arguments(const attn_kernel *kernel) {
   return kernel ? kernel->kernel.signature().arguments.size() : 0;

@@ -9,12 +9,14 @@
 #include "runtime/JIT/Codegen.h"
 #include "runtime/JIT/DeviceTarget.h"
 #include "runtime/JIT/Frontend.h"
+#include "runtime/JIT/KernelSignature.h"
 #include "runtime/JIT/PassTrace.h"
 #include "runtime/JIT/Stopwatch.h"
 #include "runtime/JIT/Target.h"
 
 #include "dialect/Plan/Target.h"
 #include "lib/Pipelines/Pipelines.h"
+#include "lib/Pipelines/QueryForms.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/Verifier.h"
@@ -74,32 +76,51 @@ lower(mlir::ModuleOp module, const mlir::attn::Lowering &lowering,
 namespace {
 /// A module of the LLVM dialect.
 struct LoweredKernel : KernelModule {
+  std::optional<KernelForms> forms;
   std::vector<DeviceModule> devices;
 };
 } // namespace
 
+/// Has only one form of a kernel lowered, if it has several.
+static std::optional<KernelForms> selectForm(mlir::ModuleOp module,
+                                             unsigned form) {
+  auto entry = module.lookupSymbol<mlir::func::FuncOp>(kernelFunctionName);
+  std::optional<mlir::attn::QueryForms> forms =
+      mlir::attn::findQueryForms(entry);
+  if (!forms)
+    return std::nullopt;
+  auto last = unsigned(forms->most.size());
+  mlir::attn::selectQueryForm(entry, *forms, std::min(form, last));
+  return KernelForms{convertSize(forms->length),
+                     {forms->most.begin(), forms->most.end()}};
+}
+
 /// Parses and lowers a text for `target`.
 static Expected<LoweredKernel>
-lowerText(std::string_view text, const CompileOptions &options,
-          const Plans &plans, const mlir::attn::Lowering &lowering,
+lowerText(const KernelSource &source, FormIndex form,
+          const mlir::attn::Lowering &lowering,
           const llvm::TargetMachine &target, const Machine &machine,
           CompileStats &stats, const DeviceTarget *device,
           CompileTrace &trace) {
   Stopwatch stopwatch;
   mlir::FailureOr<KernelModule> kernel =
-      parseKernel(text, options, plans, trace);
+      parseKernel(source.text, source.options, source.plans, trace);
   if (mlir::failed(kernel))
     return trace.takeError("cannot compile");
-  stats.parseMs = stopwatch.lap();
   setTarget(*kernel->module,
             describeTarget(target, machine) +
                 (device ? device->parameters : std::string()),
-            options.quantizeQueries);
+            source.options.quantizeQueries);
+  std::optional<KernelForms> forms;
+  if (form)
+    forms = selectForm(*kernel->module, *form);
+  stats.parseMs = stopwatch.lap();
   Expected<std::vector<DeviceModule>> devices =
       lower(*kernel->module, lowering, device, stats, trace);
   if (!devices)
     return std::move(devices).error();
-  return LoweredKernel{std::move(*kernel), std::move(*devices)};
+  return LoweredKernel{std::move(*kernel), std::move(forms),
+                       std::move(*devices)};
 }
 
 static Expected<std::unique_ptr<llvm::TargetMachine>>
@@ -120,8 +141,8 @@ static Error explain(CompileTrace &trace, const Error &cause) {
 
 /// What `compileObject` does, where a crash ends only the compilation.
 static Expected<CompiledObject>
-compileText(std::string_view text, const CompileOptions &options,
-            const Plans &plans, const mlir::attn::Lowering &lowering,
+compileText(const KernelSource &source, FormIndex form,
+            const mlir::attn::Lowering &lowering,
             const llvm::orc::JITTargetMachineBuilder &targetBuilder,
             const Machine &machine, unsigned codegenThreads,
             CompileStats &stats, FinishKernel finish,
@@ -129,8 +150,8 @@ compileText(std::string_view text, const CompileOptions &options,
   auto target = createTarget(targetBuilder);
   if (!target)
     return std::move(target).error();
-  Expected<LoweredKernel> kernel = lowerText(
-      text, options, plans, lowering, **target, machine, stats, device, trace);
+  Expected<LoweredKernel> kernel = lowerText(source, form, lowering, **target,
+                                             machine, stats, device, trace);
   if (!kernel)
     return std::move(kernel).error();
   auto finishModule = [&](llvm::Module &module, llvm::TargetMachine &target) {
@@ -143,14 +164,15 @@ compileText(std::string_view text, const CompileOptions &options,
       *kernel->module, targetBuilder, codegenThreads, stats, finishModule);
   if (!objects)
     return explain(trace, objects.error());
-  return CompiledObject{std::move(kernel->signature), std::move(*objects),
-                        std::move(kernel->devices), trace.takeRemarks()};
+  return CompiledObject{std::move(kernel->signature), std::move(kernel->forms),
+                        std::move(*objects), std::move(kernel->devices),
+                        trace.takeRemarks()};
 }
 
 /// What `emitCode` does, where a crash ends only the compilation.
 static Expected<std::string>
-emitText(std::string_view text, CodeForm form, const CompileOptions &options,
-         const Plans &plans, const mlir::attn::Lowering &lowering,
+emitText(const KernelSource &source, CodeForm form,
+         const mlir::attn::Lowering &lowering,
          const llvm::orc::JITTargetMachineBuilder &targetBuilder,
          const Machine &machine, CompileTrace &trace) {
   auto target = createTarget(targetBuilder);
@@ -158,8 +180,8 @@ emitText(std::string_view text, CodeForm form, const CompileOptions &options,
     return std::move(target).error();
   CompileStats stats;
   Expected<LoweredKernel> kernel =
-      lowerText(text, options, plans, lowering, **target, machine, stats,
-                /*device=*/nullptr, trace);
+      lowerText(source, /*form=*/std::nullopt, lowering, **target, machine,
+                stats, /*device=*/nullptr, trace);
   if (!kernel)
     return std::move(kernel).error();
   if (form == CodeForm::MLIR) {
@@ -180,30 +202,35 @@ emitText(std::string_view text, CodeForm form, const CompileOptions &options,
   return std::string(code->data(), code->size());
 }
 
-Expected<CompiledObject> jit::compileObject(
-    std::string_view text, const CompileOptions &options, const Plans &plans,
-    const llvm::orc::JITTargetMachineBuilder &targetBuilder,
-    const Machine &machine, unsigned codegenThreads, CompileStats &stats,
-    FinishKernel finish, const DeviceTarget *device) {
+static const mlir::DialectRegistry &
+getRegistry(const mlir::attn::Lowering &lowering) {
+  return lowering.usesDevice ? getDeviceRegistry() : getKernelRegistry();
+}
+
+Expected<CompiledObject>
+jit::compileObject(const KernelSource &source, FormIndex form,
+                   const llvm::orc::JITTargetMachineBuilder &targetBuilder,
+                   const Machine &machine, unsigned codegenThreads,
+                   CompileStats &stats, FinishKernel finish,
+                   const DeviceTarget *device) {
+  const CompileOptions &options = source.options;
   Expected<const mlir::attn::Lowering *> lowering =
       findLowering(options.pipeline);
   if (!lowering)
     return std::move(lowering).error();
   return compileGuarded<CompiledObject>(
-      "cannot compile", options.fileName,
-      (*lowering)->usesDevice ? getDeviceRegistry() : getKernelRegistry(),
+      "cannot compile", options.fileName, getRegistry(**lowering),
       [&](CompileTrace &trace) {
-        return compileText(text, options, plans, **lowering, targetBuilder,
-                           machine, codegenThreads, stats, finish, device,
-                           trace);
+        return compileText(source, form, **lowering, targetBuilder, machine,
+                           codegenThreads, stats, finish, device, trace);
       });
 }
 
 Expected<std::string>
-jit::emitCode(std::string_view text, CodeForm form,
-              const CompileOptions &options, const Plans &plans,
+jit::emitCode(const KernelSource &source, CodeForm form,
               const llvm::orc::JITTargetMachineBuilder &targetBuilder,
               const Machine &machine) {
+  const CompileOptions &options = source.options;
   Expected<const mlir::attn::Lowering *> lowering =
       findLowering(options.pipeline);
   if (!lowering)
@@ -214,10 +241,9 @@ jit::emitCode(std::string_view text, CodeForm form,
                      "one form of",
                  {}};
   return compileGuarded<std::string>(
-      "cannot compile", options.fileName,
-      (*lowering)->usesDevice ? getDeviceRegistry() : getKernelRegistry(),
+      "cannot compile", options.fileName, getRegistry(**lowering),
       [&](CompileTrace &trace) {
-        return emitText(text, form, options, plans, **lowering, targetBuilder,
-                        machine, trace);
+        return emitText(source, form, **lowering, targetBuilder, machine,
+                        trace);
       });
 }

@@ -17,6 +17,8 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
 
+#include <optional>
+
 namespace llvm {
 class Module;
 } // namespace llvm
@@ -26,9 +28,30 @@ namespace attn::jit {
 struct DeviceTarget;
 struct Machine;
 
+/// What is compiled: a text, with `plans` said to its ops.
+struct KernelSource {
+  std::string text;
+  CompileOptions options;
+  Plans plans;
+};
+
+/// The forms of a kernel for numbers of queries, of which each may be compiled
+/// by itself: those for up to so many, in ascending order, and that of more and
+/// of none.
+struct KernelForms {
+  SizeExpr length; ///< The number of queries of a call.
+  std::vector<std::int64_t> most;
+};
+
+/// Which of them: its index, beyond the last one that of many; nothing for all
+/// of them, in code that chooses.
+using FormIndex = std::optional<unsigned>;
+inline constexpr unsigned formOfMany = ~0u;
+
 /// A compiled kernel before it is linked: what a cache keeps.
 struct CompiledObject {
   Signature signature;
+  std::optional<KernelForms> forms; ///< Unless this is all there is.
   std::vector<Object> objects;
   std::vector<DeviceModule> devices; ///< What it launches on a GPU.
   std::vector<Diagnostic> remarks;   ///< See `Kernel::remarks`.
@@ -38,20 +61,19 @@ struct CompiledObject {
 using FinishKernel = llvm::function_ref<Status(
     llvm::Module &, llvm::TargetMachine &, const Signature &)>;
 
-/// Compiles `text`, with `plans` said to its ops, for `target` in `machine`, on
-/// up to `codegenThreads` threads. Safe to call from several threads, which are
-/// of `runOnThread`; that the compiler crashes is an error. Pipeline "gpu"
-/// needs a GPU for its kernels.
-Expected<CompiledObject> compileObject(
-    std::string_view text, const CompileOptions &options, const Plans &plans,
-    const llvm::orc::JITTargetMachineBuilder &target, const Machine &machine,
-    unsigned codegenThreads, CompileStats &stats, FinishKernel finish = nullptr,
-    const DeviceTarget *device = nullptr);
+/// Compiles a form of `source` for `target` in `machine`, on up to
+/// `codegenThreads` threads. Safe to call from several threads, which are of
+/// `runOnThread`; that the compiler crashes is an error. Pipeline "gpu" needs a
+/// GPU for its kernels.
+Expected<CompiledObject>
+compileObject(const KernelSource &source, FormIndex form,
+              const llvm::orc::JITTargetMachineBuilder &target,
+              const Machine &machine, unsigned codegenThreads,
+              CompileStats &stats, FinishKernel finish = nullptr,
+              const DeviceTarget *device = nullptr);
 
-/// The code of `compileObject`, in a form to look at. Not of pipeline "gpu".
-Expected<std::string> emitCode(std::string_view text, CodeForm form,
-                               const CompileOptions &options,
-                               const Plans &plans,
+/// The code of all forms, to look at. Not of pipeline "gpu".
+Expected<std::string> emitCode(const KernelSource &source, CodeForm form,
                                const llvm::orc::JITTargetMachineBuilder &target,
                                const Machine &machine);
 

@@ -12,11 +12,9 @@
 #include "runtime/Bridge/FileCache.h"
 #include "runtime/JIT/Compiler.h"
 #include "runtime/JIT/DeviceTarget.h"
+#include "runtime/JIT/KernelBuilder.h"
 #include "runtime/JIT/KernelCode.h"
-#include "runtime/JIT/Linker.h"
-#include "runtime/JIT/Machine.h"
 #include "runtime/JIT/MemoryCache.h"
-#include "runtime/JIT/ObjectCache.h"
 #include "runtime/JIT/PlanStore.h"
 #include "runtime/JIT/StandardCall.h"
 #include "runtime/JIT/Stopwatch.h"
@@ -25,39 +23,21 @@
 
 #include "llvm/ADT/StringExtras.h"
 
-#include <limits>
 #include <mutex>
-#include <thread>
 
 using namespace attn;
 using namespace attn::jit;
-using detail::KernelCode;
-using llvm::orc::JITTargetMachineBuilder;
 
 struct __attribute__((visibility("hidden"))) Engine::Impl {
-  Impl(JITTargetMachineBuilder target, std::shared_ptr<Linker> linker,
-       std::optional<ObjectCache> disk,
-       std::shared_ptr<const support::Threads> threads, cuda::DeviceOptions gpu,
+  Impl(std::shared_ptr<const KernelBuilder> builder, cuda::DeviceOptions gpu,
        std::optional<TuningOptions> tuning)
-      : target(std::move(target)), machine(readMachine()),
-        linker(std::move(linker)), disk(std::move(disk)),
-        threads(std::move(threads)), compilerIdentity(identifyCompiler()),
+      : builder(std::move(builder)), compilerIdentity(identifyCompiler()),
         gpu(std::move(gpu)), tuning(std::move(tuning)),
-        plans(compilerIdentity,
-              this->disk ? &this->disk->getFiles() : nullptr) {}
+        plans(compilerIdentity, this->builder->getFiles()) {}
 
   std::string identifyCompiler() const;
   std::string computeKey(std::string_view text, const CompileOptions &options,
                          const DeviceTarget *device) const;
-  unsigned countCodegenThreads() const {
-    return std::min(unsigned(threads->count),
-                    std::max(1u, std::thread::hardware_concurrency()));
-  }
-  /// From the disk, if it may have this, or from the text.
-  Expected<CodePtr> build(std::string_view text, const CompileOptions &options,
-                          const Plans &plans, const DeviceTarget *device,
-                          const ObjectCache *disk, const std::string &key,
-                          CompileStats &stats) const;
   /// Compiles for this machine, and for `device` if it is not null.
   Expected<Kernel> compileFor(std::string_view text,
                               const CompileOptions &options,
@@ -74,11 +54,7 @@ struct __attribute__((visibility("hidden"))) Engine::Impl {
   PlanStore::Found findPlans(std::string_view text,
                              const CompileOptions &options);
 
-  const JITTargetMachineBuilder target;
-  const Machine machine;
-  const std::shared_ptr<Linker> linker;
-  const std::optional<ObjectCache> disk;
-  const std::shared_ptr<const support::Threads> threads;
+  const std::shared_ptr<const KernelBuilder> builder;
   const std::string compilerIdentity;
   LazyDeviceTarget gpu;
   const std::optional<TuningOptions> tuning;
@@ -90,9 +66,10 @@ struct __attribute__((visibility("hidden"))) Engine::Impl {
 
 /// Everything but the text and the options that decides what code comes out.
 std::string Engine::Impl::identifyCompiler() const {
+  const llvm::orc::JITTargetMachineBuilder &target = builder->getTarget();
   return llvm::join_items('\0', identifyBuild(), target.getTargetTriple().str(),
                           target.getCPU(), target.getFeatures().getString(),
-                          machine.text());
+                          builder->getMachine().text());
 }
 
 std::string Engine::Impl::computeKey(std::string_view text,
@@ -103,54 +80,6 @@ std::string Engine::Impl::computeKey(std::string_view text,
                            options.pipeline,
                            options.quantizeQueries ? "quantize-queries" : "",
                            options.fileName, device ? device->identity : ""});
-}
-
-Expected<CodePtr>
-Engine::Impl::build(std::string_view text, const CompileOptions &options,
-                    const Plans &plans, const DeviceTarget *device,
-                    const ObjectCache *disk, const std::string &key,
-                    CompileStats &stats) const {
-  std::optional<CompiledObject> compiled;
-  if (disk)
-    compiled = disk->load(key);
-  if (compiled) {
-    stats.source = CompileStats::Source::diskCache;
-  } else {
-    Expected<CompiledObject> object = compileObject(
-        text, options, plans, target, machine, countCodegenThreads(), stats,
-        /*finish=*/nullptr, device);
-    if (!object)
-      return std::move(object).error();
-    compiled = std::move(*object);
-    // A ptxas that had no memory or room for files may not fail the next time,
-    // and what is on disk would have the driver compile for good.
-    bool isComplete =
-        llvm::all_of(compiled->devices, [](const DeviceModule &module) {
-          return module.code.remark.empty();
-        });
-    if (disk && isComplete)
-      disk->store(key, *compiled);
-  }
-  Stopwatch stopwatch;
-  Expected<std::unique_ptr<LinkedCode>> code = linker->link(compiled->objects);
-  if (!code)
-    return std::move(code).error();
-  stats.linkMs = stopwatch.lap();
-  std::shared_ptr<const DeviceKernels> kernels;
-  if (device) {
-    auto loaded = DeviceKernels::load(device->device, compiled->devices);
-    if (!loaded)
-      return std::move(loaded).error();
-    kernels = std::move(*loaded);
-    for (const std::string &remark : kernels->getRemarks())
-      compiled->remarks.push_back({.severity = Diagnostic::Severity::remark,
-                                   .file = options.fileName,
-                                   .message = remark});
-    stats.deviceMs += stopwatch.lap();
-  }
-  return std::make_shared<const KernelCode>(
-      std::move(compiled->signature), std::move(*code), threads,
-      options.pipeline, std::move(kernels), std::move(compiled->remarks));
 }
 
 Expected<Kernel> Engine::Impl::compile(std::string_view text,
@@ -187,16 +116,15 @@ Expected<Kernel> Engine::Impl::compileFor(std::string_view text,
   CompileStats stats;
   std::string key = computeKey(text, options, device);
   PlanStore::Found tuned = findPlans(text, options);
-  Plans plans = tuned.plans.value_or(Plans());
-  for (const std::string &plan : plans)
+  KernelSource source = {std::string(text), options,
+                         tuned.plans.value_or(Plans())};
+  for (const std::string &plan : source.plans)
     key = attn::computeKey({key, plan});
   stats.source = CompileStats::Source::memoryCache;
   Expected<CodePtr> code = kernels.get(key, [&] {
     stats.source = CompileStats::Source::compiler;
-    return callOnThread<CodePtr>([&] {
-      return build(text, options, plans, device, disk ? &*disk : nullptr, key,
-                   stats);
-    });
+    return callOnThread<CodePtr>(
+        [&] { return builder->build(source, key, stats, device); });
   });
   if (!code)
     return std::move(code).error();
@@ -237,15 +165,17 @@ Expected<Tuning> Engine::Impl::tune(std::string_view text,
     return status.error();
   // Others would be measured, too.
   std::scoped_lock lock(tuningMutex);
-  auto machineOfTarget = JITTargetMachineBuilder(target).createTargetMachine();
+  auto target = builder->getTarget();
+  auto machineOfTarget = target.createTargetMachine();
   if (!machineOfTarget)
     return Error{llvm::toString(machineOfTarget.takeError()), {}};
-  std::string description = describeTarget(**machineOfTarget, machine);
+  std::string description =
+      describeTarget(**machineOfTarget, builder->getMachine());
   auto compile = [&](const Plans &plans) -> Expected<Kernel> {
     CompileStats stats;
     Expected<CodePtr> code = callOnThread<CodePtr>([&] {
-      return build(text, options, plans, /*device=*/nullptr, /*disk=*/nullptr,
-                   /*key=*/"", stats);
+      return builder->build({std::string(text), options, plans}, /*key=*/"",
+                            stats);
     });
     if (!code)
       return std::move(code).error();
@@ -300,9 +230,8 @@ PlanStore::Found Engine::Impl::findPlans(std::string_view text,
   };
   CompileStats stats;
   Expected<CodePtr> code = callOnThread<CodePtr>([&] {
-    return build(text, options, Plans(), /*device=*/nullptr,
-                 disk ? &*disk : nullptr, computeKey(text, options, nullptr),
-                 stats);
+    return builder->build({std::string(text), options, Plans()},
+                          computeKey(text, options, nullptr), stats);
   });
   if (!code) // Which is what compiling it says.
     return {Plans(), ""};
@@ -317,36 +246,16 @@ PlanStore::Found Engine::Impl::findPlans(std::string_view text,
 
 Engine::Engine(std::shared_ptr<Impl> impl) : impl(std::move(impl)) {}
 
-static std::shared_ptr<const support::Threads>
-findThreads(const EngineOptions &options) {
-  unsigned count = options.threads;
-  if (count == 0) // Which may not be known.
-    count = std::max(1u, std::thread::hardware_concurrency());
-  constexpr unsigned largest = std::numeric_limits<int>::max();
-  return std::make_shared<const support::Threads>(int(std::min(count, largest)),
-                                                  options.parallelFor);
-}
-
 Expected<Engine> Engine::create(const EngineOptions &options) {
   if (options.tuning)
     if (Status status = check(*options.tuning); !status)
       return Error{"tuning." + status.error().message, {}};
-  Expected<JITTargetMachineBuilder> target = selectTarget(options.cpu);
-  if (!target)
-    return std::move(target).error();
-  std::optional<ObjectCache> disk;
-  if (!options.cacheDirectory.empty()) {
-    Expected<ObjectCache> cache = ObjectCache::open(options.cacheDirectory);
-    if (!cache)
-      return std::move(cache).error();
-    disk = std::move(*cache);
-  }
-  Expected<std::shared_ptr<Linker>> linker = Linker::create(*target);
-  if (!linker)
-    return std::move(linker).error();
+  Expected<std::shared_ptr<KernelBuilder>> builder =
+      KernelBuilder::create(options);
+  if (!builder)
+    return std::move(builder).error();
   return Engine(std::make_shared<Impl>(
-      std::move(*target), std::move(*linker), std::move(disk),
-      findThreads(options),
+      std::move(*builder),
       cuda::DeviceOptions{.ordinal = options.gpu, .driver = options.gpuDriver},
       options.tuning));
 }
@@ -358,9 +267,12 @@ Expected<Kernel> Engine::compile(std::string_view text,
 
 Expected<std::string> Engine::emit(std::string_view text, CodeForm form,
                                    const CompileOptions &options) const {
-  Plans plans = impl->findPlans(text, options).plans.value_or(Plans());
+  KernelSource source = {
+      std::string(text), options,
+      impl->findPlans(text, options).plans.value_or(Plans())};
   return callOnThread<std::string>([&] {
-    return emitCode(text, form, options, plans, impl->target, impl->machine);
+    return emitCode(source, form, impl->builder->getTarget(),
+                    impl->builder->getMachine());
   });
 }
 

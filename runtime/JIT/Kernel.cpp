@@ -12,6 +12,8 @@
 #include "runtime/Support/CallChecks.h"
 #include "runtime/Support/KernelCall.h"
 
+#include <algorithm>
+
 using namespace attn;
 
 Kernel::Kernel(std::shared_ptr<const detail::KernelCode> code,
@@ -38,8 +40,29 @@ Status Kernel::run(std::span<const Argument> arguments,
                    std::span<const TensorView> results) const {
   if (code->device)
     return jit::runOnHostTensors(*code, arguments, results);
-  return support::callKernel(code->signature, code->code->getEntry(),
+  const detail::KernelCode *form = code.get();
+  if (code->forms) {
+    Expected<const detail::KernelCode *> few = code->forms->find(arguments);
+    if (!few)
+      return std::move(few).error();
+    if (*few)
+      form = *few;
+  }
+  return support::callKernel(code->signature, form->code->getEntry(),
                              code->threads.get(), arguments, results);
+}
+
+Status Kernel::prepare() {
+  if (!code->forms)
+    return {};
+  auto few = code->forms->getAll();
+  if (!few)
+    return std::move(few).error();
+  for (const detail::KernelCode *form : *few)
+    for (const Diagnostic &remark : form->remarks)
+      if (std::ranges::find(compileRemarks, remark) == compileRemarks.end())
+        compileRemarks.push_back(remark);
+  return {};
 }
 
 Status Kernel::launch(std::span<const Argument> arguments,

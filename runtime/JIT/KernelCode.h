@@ -9,6 +9,7 @@
 #define ATTN_RUNTIME_JIT_KERNELCODE_H
 
 #include "runtime/JIT/DeviceKernels.h"
+#include "runtime/JIT/LazyForms.h"
 #include "runtime/JIT/Linker.h"
 
 #include "runtime/Support/ParallelFor.h"
@@ -25,6 +26,8 @@ struct KernelCode {
   /// What it launches; null unless the pipeline is "gpu".
   std::shared_ptr<const jit::DeviceKernels> device;
   std::vector<Diagnostic> remarks;
+  /// What computes few queries; null if this does.
+  std::unique_ptr<jit::LazyForms> forms;
 
   /// Checks and makes a call on `device`, whose tensors are in its memory.
   Status launch(std::span<const Argument> arguments,

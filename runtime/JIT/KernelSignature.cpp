@@ -58,7 +58,7 @@ convertParameter(mlir::Type type, mlir::Location loc, const llvm::Twine &what) {
   return result;
 }
 
-static SizeExpr convertSize(const mlir::attn::LinearSize &size) {
+SizeExpr jit::convertSize(const mlir::attn::LinearSize &size) {
   SizeExpr result;
   result.constant = size.constant;
   for (auto [variable, coefficient] : size.coefficients)

@@ -16,6 +16,9 @@ namespace mlir {
 namespace func {
 class FuncOp;
 } // namespace func
+namespace attn {
+struct LinearSize;
+} // namespace attn
 } // namespace mlir
 
 namespace attn::jit {
@@ -24,6 +27,8 @@ namespace attn::jit {
 /// argument, a result or a size is nothing that a caller can provide. Names of
 /// arguments are left empty.
 mlir::FailureOr<Signature> computeKernelSignature(mlir::func::FuncOp entry);
+
+SizeExpr convertSize(const mlir::attn::LinearSize &size);
 
 } // namespace attn::jit
 

@@ -46,7 +46,8 @@ Expected<ObjectFile> attn::compileToObject(std::string_view text,
                                    .fileName = options.fileName};
   CompileStats stats;
   Expected<CompiledObject> compiled = callOnThread<CompiledObject>([&] {
-    return compileObject(text, compileOptions, /*plans=*/{}, *target, Machine(),
+    return compileObject({std::string(text), compileOptions, /*plans=*/{}},
+                         /*form=*/std::nullopt, *target, Machine(),
                          /*codegenThreads=*/1, stats, finish);
   });
   if (!compiled)

@@ -8,6 +8,10 @@
 #include "runtime/JIT/ObjectCache.h"
 #include "runtime/Support/SignatureText.h"
 
+#include "llvm/ADT/STLExtras.h"
+
+#include <concepts>
+
 using namespace attn;
 using namespace attn::jit;
 
@@ -18,7 +22,9 @@ Expected<ObjectCache> ObjectCache::open(const std::string &directory) {
   return ObjectCache(std::move(*files));
 }
 
-// A file's parts are the signature, the number of objects and these, the number
+// A file's parts are the signature; the number of forms for few queries and, if
+// there are any, the sum that is the number of queries and up to how many each
+// is for; the number of objects and these; the number
 // of remarks, for each of these its severity, file, line, column and message;
 // and for each gpu.module its name, architecture, PTX and machine code.
 
@@ -41,6 +47,37 @@ public:
     return !parts.empty() &&
            !llvm::StringRef(parts.consume_front()).getAsInteger(10, number);
   }
+  bool read(std::int64_t &number) {
+    return !parts.empty() &&
+           !llvm::StringRef(parts.consume_front()).getAsInteger(10, number);
+  }
+  bool read(SizeExpr &sum) {
+    unsigned numTerms;
+    if (!read(sum.constant) || !read(numTerms))
+      return false;
+    for (unsigned i = 0; i < numTerms; ++i) {
+      std::int64_t argument, dimension;
+      SizeExpr::Term &term = sum.terms.emplace_back();
+      if (!read(term.coefficient) || !read(argument) || !read(dimension))
+        return false;
+      term.argument = int(argument);
+      term.dimension = int(dimension);
+    }
+    return true;
+  }
+  bool read(std::optional<KernelForms> &forms) {
+    unsigned numForms;
+    if (!read(numForms))
+      return false;
+    if (numForms == 0)
+      return true;
+    if (!read(forms.emplace().length))
+      return false;
+    for (unsigned i = 0; i < numForms; ++i)
+      if (!read(forms->most.emplace_back()))
+        return false;
+    return llvm::is_sorted(forms->most);
+  }
   bool read(Diagnostic &remark) {
     unsigned severity;
     if (!read(severity) || severity > unsigned(Diagnostic::Severity::note))
@@ -56,7 +93,7 @@ public:
   bool read(CompiledObject &object) {
     std::string signature, code;
     unsigned numObjects, numRemarks;
-    if (!read(signature) || !read(numObjects))
+    if (!read(signature) || !read(object.forms) || !read(numObjects))
       return false;
     for (unsigned i = 0; i < numObjects; ++i) {
       if (!read(code))
@@ -94,11 +131,24 @@ std::optional<CompiledObject> ObjectCache::load(const std::string &key) const {
 
 void ObjectCache::store(const std::string &key,
                         const CompiledObject &object) const {
-  std::vector<std::string> parts = {support::writeSignature(object.signature),
-                                    std::to_string(object.objects.size())};
+  std::vector<std::string> parts = {support::writeSignature(object.signature)};
+  auto add = [&](std::integral auto... numbers) {
+    llvm::append_values(parts, std::to_string(numbers)...);
+  };
+  if (!object.forms) {
+    add(0);
+  } else {
+    const SizeExpr &length = object.forms->length;
+    add(object.forms->most.size(), length.constant, length.terms.size());
+    for (const SizeExpr::Term &term : length.terms)
+      add(term.coefficient, term.argument, term.dimension);
+    for (std::int64_t most : object.forms->most)
+      add(most);
+  }
+  add(object.objects.size());
   for (const Object &code : object.objects)
     parts.emplace_back(code.data(), code.size());
-  parts.push_back(std::to_string(object.remarks.size()));
+  add(object.remarks.size());
   for (const Diagnostic &remark : object.remarks)
     llvm::append_values(parts, std::to_string(int(remark.severity)),
                         remark.file, std::to_string(remark.line),

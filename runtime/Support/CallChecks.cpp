@@ -157,17 +157,29 @@ static bool overlapsItself(const TensorView &view) {
 // Sizes
 //===----------------------------------------------------------------------===//
 
-/// Value of `expr` in this call; nothing if it does not fit.
-static std::optional<std::int64_t>
-evaluate(const SizeExpr &expr, std::span<const Argument> arguments) {
+/// What a term is a multiple of; nothing if a call has no such thing.
+static std::optional<std::int64_t> find(const SizeExpr::Term &term,
+                                        std::span<const Argument> arguments) {
+  if (std::size_t(term.argument) >= arguments.size())
+    return std::nullopt;
+  const Argument &argument = arguments[std::size_t(term.argument)];
+  if (const std::int64_t *value = argument.integer();
+      value && term.dimension < 0)
+    return *value;
+  if (const TensorView *view = argument.view();
+      view && term.dimension >= 0 && term.dimension < view->rank())
+    return view->size(term.dimension);
+  return std::nullopt;
+}
+
+std::optional<std::int64_t>
+support::evaluate(const SizeExpr &expr, std::span<const Argument> arguments) {
   std::int64_t result = expr.constant;
   for (const SizeExpr::Term &term : expr.terms) {
-    const Argument &argument = arguments[term.argument];
-    std::int64_t value = term.dimension < 0
-                             ? *argument.integer()
-                             : argument.view()->size(term.dimension);
-    if (__builtin_mul_overflow(value, term.coefficient, &value) ||
-        __builtin_add_overflow(result, value, &result))
+    std::optional<std::int64_t> value = find(term, arguments);
+    std::int64_t product;
+    if (!value || __builtin_mul_overflow(*value, term.coefficient, &product) ||
+        __builtin_add_overflow(result, product, &result))
       return std::nullopt;
   }
   return result;

@@ -24,6 +24,11 @@ std::optional<Error> checkResults(const Signature &signature,
                                   std::span<const Argument> arguments,
                                   std::span<const TensorView> results);
 
+/// Value of `expr` in a call, whose arguments need not fit; nothing if they
+/// lack what it is made of, or if it does not fit.
+std::optional<std::int64_t> evaluate(const SizeExpr &expr,
+                                     std::span<const Argument> arguments);
+
 /// Size of dimension `dim` of result `index` for arguments that fit.
 Expected<std::int64_t> computeResultSize(const Signature &signature,
                                          std::span<const Argument> arguments,

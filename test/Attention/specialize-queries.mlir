@@ -234,3 +234,54 @@ func.func @merged(%q: !q, %k: !kv, %o: !q, %l: !l) -> (!q, !l) {
   %m:2 = attn.merge ins(%o, %l, %r#0, %r#1 : !q, !l, !q, !l) outs(%o, %l : !q, !l)
   return %m#0, %m#1 : !q, !l
 }
+
+// -----
+
+// Of an op that says how many queries calls have, what some of these need: one
+// form without a condition, or those that the range has parts of.
+!q = tensor<1x2x?x64xf32>
+// FEW-LABEL: func.func @one
+// FEW-NOT: scf.if
+// FEW: tensor.extract_slice {{.*}} [1, 2, 1, 64]
+// FEW: attn.attention
+// FEW-NOT: attn.queries
+// FEW-NOT: attn.attention
+// FEW: return
+func.func @one(%q: !q) -> !q {
+  %0 = attn.attention ins(%q, %q, %q : !q, !q, !q) outs(%q : !q)
+      {attn.queries = array<i64: 1, 1>}
+  return %0 : !q
+}
+// FEW-LABEL: func.func @few
+// FEW-NOT: scf.if
+// FEW: affine.min affine_map<()[s0] -> (s0, 16)>
+// FEW: attn.attention
+// FEW-NOT: attn.attention
+// FEW: return
+func.func @few(%q: !q) -> !q {
+  %0 = attn.attention ins(%q, %q, %q : !q, !q, !q) outs(%q : !q)
+      {attn.queries = array<i64: 2, 16>}
+  return %0 : !q
+}
+// FEW-LABEL: func.func @many
+// FEW-SAME: %[[Q:[^:]*]]: tensor
+// FEW-NOT: scf.if
+// FEW: attn.attention ins(%[[Q]], %[[Q]], %[[Q]]
+// FEW-NOT: attn.attention
+// FEW: return
+func.func @many(%q: !q) -> !q {
+  %0 = attn.attention ins(%q, %q, %q : !q, !q, !q) outs(%q : !q)
+      {attn.queries = array<i64: 17, 9223372036854775807>}
+  return %0 : !q
+}
+// FEW-LABEL: func.func @few_and_many
+// FEW: scf.if
+// FEW: affine.min affine_map<()[s0] -> (s0, 16)>
+// FEW-COUNT-2: attn.attention
+// FEW-NOT: attn.attention
+// FEW: return
+func.func @few_and_many(%q: !q) -> !q {
+  %0 = attn.attention ins(%q, %q, %q : !q, !q, !q) outs(%q : !q)
+      {attn.queries = array<i64: 16, 17>}
+  return %0 : !q
+}

@@ -149,6 +149,7 @@ static void test_compile(const attn_engine *engine) {
   CHECK(strcmp(attn_kernel_argument_name(kernel, 3), "slopes") == 0);
   CHECK(attn_kernel_argument_name(kernel, 4) == NULL);
   CHECK(attn_kernel_num_remarks(kernel) == 0);
+  CHECK_SUCCESS(attn_kernel_prepare(kernel));
   test_run(kernel);
   attn_kernel_destroy(kernel);
 
@@ -277,6 +278,7 @@ int main(void) {
   attn_engine_destroy(NULL);
   attn_kernel_destroy(NULL);
   attn_free(NULL);
+  CHECK_ERROR(attn_kernel_prepare(NULL), "kernel: ");
   CHECK(attn_kernel_num_arguments(NULL) == 0);
   CHECK(attn_kernel_num_results(NULL) == 0);
   CHECK(attn_kernel_argument_name(NULL, 0) == NULL);

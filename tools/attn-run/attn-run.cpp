@@ -251,8 +251,11 @@ static Expected<bool> runAlone(const Options &options, const Engine &engine,
   Expected<Kernel> kernel = compile(options, engine, text);
   if (!kernel)
     return kernel.error();
-  if (options.remarks)
+  if (options.remarks) {
+    if (Status status = kernel->prepare(); !status)
+      return status.error();
     printDiagnostics("attn-run", kernel->remarks());
+  }
   const Signature &signature = kernel->signature();
   if (Status status = checkCounts(options, signature); !status)
     return status.error();

@@ -114,6 +114,11 @@ ATTN_EXPORT char *attn_engine_compile_attention(const attn_engine *engine,
 /** NULL is fine. */
 ATTN_EXPORT void attn_kernel_destroy(attn_kernel *kernel);
 
+/** Compiles what only calls with few queries need, so that no call does, and
+    adds their remarks. Not while another thread uses the kernel. NULL, or an
+    error, as from such a call. */
+ATTN_EXPORT char *attn_kernel_prepare(attn_kernel *kernel);
+
 /** Number of arguments and results of a kernel; 0 if it is NULL. */
 ATTN_EXPORT size_t attn_kernel_num_arguments(const attn_kernel *kernel);
 ATTN_EXPORT size_t attn_kernel_num_results(const attn_kernel *kernel);

@@ -125,8 +125,15 @@ public:
   const CompileStats &stats() const;
   /// What the compiler says of a kernel that it made: where it is slower than
   /// its text lets expect, at what place in the text, why, and what to write
-  /// instead (docs/remarks.md). From a cache, the same.
+  /// instead (docs/remarks.md). From a cache, the same. What it says of few
+  /// queries alone is there after `prepare`.
   const std::vector<Diagnostic> &remarks() const;
+
+  /// Compiles what has not been needed yet, so that no call does. A kernel of a
+  /// dynamic number of queries has code for many, and other code for few, such
+  /// as the one of a step of decoding. That is compiled by the first call with
+  /// few, or here. An error if it cannot be compiled, as from that call.
+  Status prepare();
 
   /// Sizes of every result for these arguments: what the caller must provide.
   /// Errors as for `run`.

@@ -1,0 +1,57 @@
+//===- QueryForms.cpp - A kernel's forms for numbers of queries -----------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Pipelines/QueryForms.h"
+#include "dialect/Plan/QueryRange.h"
+#include "lib/Plan/Plan.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace mlir::attn;
+
+/// Attention that has forms which depend on the number of queries alone.
+static SmallVector<AttentionOp> collectSpecialized(func::FuncOp entry) {
+  SmallVector<AttentionOp> ops;
+  entry.walk([&](AttentionOp op) {
+    if (op.getQueryType().isDynamicDim(2) && !op.isRagged() &&
+        findObstacle(op).empty())
+      ops.push_back(op);
+  });
+  return ops;
+}
+
+std::optional<QueryForms> attn::findQueryForms(func::FuncOp entry) {
+  SmallVector<AttentionOp> ops = collectSpecialized(entry);
+  if (ops.empty())
+    return std::nullopt;
+  LinearSizes sizes(entry);
+  std::optional<LinearSize> length;
+  QueryForms forms;
+  for (AttentionOp op : ops) {
+    std::optional<LinearSize> own = sizes.get(op.getQuery(), 2);
+    if (!own || (length && *length != *own))
+      return std::nullopt;
+    length = own;
+    llvm::append_range(forms.most, planFewQueries(op, Device::CPU));
+  }
+  forms.length = std::move(*length);
+  llvm::sort(forms.most);
+  forms.most.erase(llvm::unique(forms.most), forms.most.end());
+  return forms;
+}
+
+void attn::selectQueryForm(func::FuncOp entry, const QueryForms &forms,
+                           unsigned index) {
+  QueryRange range = {1, std::numeric_limits<int64_t>::max()};
+  if (index > 0)
+    range.least = forms.most[index - 1] + 1;
+  if (index < forms.most.size())
+    range.most = forms.most[index];
+  for (AttentionOp op : collectSpecialized(entry))
+    range.setOn(op);
+}

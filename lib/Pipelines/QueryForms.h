@@ -1,0 +1,39 @@
+//===- QueryForms.h - A kernel's forms for numbers of queries ---*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_PIPELINES_QUERYFORMS_H
+#define ATTN_PIPELINES_QUERYFORMS_H
+
+#include "lib/Kernel/KernelSizes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#include <optional>
+
+namespace mlir::attn {
+
+/// Forms that the attention of a prepared function is lowered in, depending on
+/// the number of queries: one for up to each of `most`, in ascending order, and
+/// the last one for more, and for none.
+struct QueryForms {
+  LinearSize length; ///< The number of queries.
+  SmallVector<int64_t> most;
+};
+
+/// The forms of `entry` for the CPU of its module's target, which one number of
+/// queries chooses that is known before a call: a sum over its arguments.
+/// Nothing if there is one form, or several such numbers.
+std::optional<QueryForms> findQueryForms(func::FuncOp entry);
+
+/// Says on all attention of `entry` that calls have as many queries as the
+/// form of that index is for.
+void selectQueryForm(func::FuncOp entry, const QueryForms &forms,
+                     unsigned index);
+
+} // namespace mlir::attn
+
+#endif // ATTN_PIPELINES_QUERYFORMS_H

@@ -1,0 +1,206 @@
+//===- JITFormsTest.cpp - Tests of forms that are compiled when called ----===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "JITCacheTesting.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <thread>
+
+using namespace attn;
+using namespace attn::test;
+
+/// Causal attention of any number of queries on as many keys, after `extra`.
+static std::string attentionText(const std::string &extra = "") {
+  return R"(
+    func.func @f(%q: tensor<1x4x?x16xf32>, %k: tensor<1x2x?x16xf32>)
+        -> tensor<1x4x?x16xf32> {
+      %c2 = arith.constant 2 : index
+      %n = tensor.dim %q, %c2 : tensor<1x4x?x16xf32>
+      %e = tensor.empty(%n) : tensor<1x4x?x16xf32>
+      %o = attn.attention ins(%q, %k, %k : tensor<1x4x?x16xf32>,
+          tensor<1x2x?x16xf32>, tensor<1x2x?x16xf32>)
+          outs(%e : tensor<1x4x?x16xf32>) mask causal )" +
+         extra + R"(
+      return %o : tensor<1x4x?x16xf32>
+    })";
+}
+
+namespace {
+/// A call with a number of queries and keys.
+struct Step {
+  explicit Step(std::int64_t length)
+      : query({1, 4, length, 16}), key({1, 2, length, 16}),
+        output({1, 4, length, 16}) {
+    for (std::size_t i = 0; i < query.data.size(); ++i)
+      query.data[i] = std::sin(float(i));
+    for (std::size_t i = 0; i < key.data.size(); ++i)
+      key.data[i] = std::cos(0.7f * float(i));
+  }
+  Status run(const Kernel &kernel) {
+    return kernel.run({query.view(), key.view()}, {output.view()});
+  }
+
+  Tensor<float> query, key, output;
+};
+} // namespace
+
+static Kernel compileWith(const Engine &engine, const std::string &text,
+                          const std::string &pipeline = "cpu") {
+  CompileOptions options;
+  options.pipeline = pipeline;
+  Expected<Kernel> kernel = engine.compile(text, options);
+  if (!kernel) {
+    ADD_FAILURE() << kernel.error().message;
+    std::abort();
+  }
+  return *kernel;
+}
+
+TEST_F(JITCache, FormsAreCompiledWhenCalled) {
+  Engine engine = createEngine(directory);
+  Kernel kernel = compileWith(engine, attentionText());
+  EXPECT_EQ(files().size(), 1u);
+  EXPECT_TRUE(Step(1000).run(kernel).ok());
+  EXPECT_TRUE(Step(0).run(kernel).ok());
+  EXPECT_EQ(files().size(), 1u);
+  EXPECT_TRUE(Step(1).run(kernel).ok());
+  EXPECT_EQ(files().size(), 2u);
+  EXPECT_TRUE(Step(1).run(kernel).ok());
+  EXPECT_EQ(files().size(), 2u);
+}
+
+/// All numbers of queries up to beyond where forms change.
+TEST_F(JITCache, FormsComputeTheSame) {
+  Engine engine = createEngine();
+  Kernel kernel = compileWith(engine, attentionText());
+  Kernel reference = compileWith(engine, attentionText(), "reference");
+  for (std::int64_t length = 0; length < 150; ++length) {
+    Step step(length), expected(length);
+    ASSERT_TRUE(step.run(kernel).ok());
+    ASSERT_TRUE(expected.run(reference).ok());
+    for (std::size_t i = 0; i < step.output.data.size(); ++i)
+      ASSERT_NEAR(step.output.data[i], expected.output.data[i], 1e-5)
+          << length << " queries, element " << i;
+  }
+}
+
+TEST_F(JITCache, FormsComeFromTheDisk) {
+  Step first(1), second(1);
+  ASSERT_TRUE(
+      first.run(compileWith(createEngine(directory), attentionText())).ok());
+  auto before = files();
+  // That what is there is damaged costs compiling it.
+  for (bool isDamaged : {false, true}) {
+    if (isDamaged)
+      for (const auto &file : before)
+        std::ofstream(file, std::ios::app) << "more";
+    Engine engine = createEngine(directory);
+    Kernel kernel = compileWith(engine, attentionText());
+    EXPECT_EQ(kernel.stats().source,
+              isDamaged ? Source::compiler : Source::diskCache);
+    ASSERT_TRUE(second.run(kernel).ok());
+    EXPECT_EQ(first.output.data, second.output.data);
+    EXPECT_EQ(files().size(), before.size());
+  }
+}
+
+TEST_F(JITCache, FormsOutliveTheEngine) {
+  auto engine = std::make_optional(createEngine(directory));
+  Kernel kernel = compileWith(*engine, attentionText());
+  engine.reset();
+  EXPECT_TRUE(Step(1).run(kernel).ok());
+  EXPECT_EQ(files().size(), 2u);
+}
+
+TEST_F(JITCache, FormsOnSeveralThreads) {
+  Engine engine = createEngine();
+  Kernel kernel = compileWith(engine, attentionText());
+  std::vector<Step> steps(8, Step(1));
+  std::vector<std::thread> threads;
+  for (Step &step : steps)
+    threads.emplace_back([&] { EXPECT_TRUE(step.run(kernel).ok()); });
+  for (std::thread &thread : threads)
+    thread.join();
+  for (Step &step : steps)
+    EXPECT_EQ(step.output.data, steps.front().output.data);
+}
+
+TEST_F(JITCache, PreparedForms) {
+  Engine engine = createEngine(directory);
+  Kernel kernel = compileWith(engine, attentionText());
+  Kernel copy = kernel;
+  ASSERT_TRUE(kernel.prepare().ok());
+  std::size_t all = files().size();
+  EXPECT_GT(all, 1u);
+  for (std::int64_t length : {1, 2, 5, 20, 100, 1000})
+    EXPECT_TRUE(Step(length).run(copy).ok());
+  EXPECT_EQ(files().size(), all);
+  EXPECT_TRUE(kernel.prepare().ok());
+  // Of one form, there is nothing to prepare.
+  EXPECT_TRUE(compileWith(engine, matmulText("f32")).prepare().ok());
+}
+
+/// Where a form has its own remarks, they are there once it is.
+TEST_F(JITCache, RemarksOfForms) {
+  Kernel kernel =
+      compileWith(createEngine(), attentionText("score(%s, %b, %h, %p, %j) {\n"
+                                                "  %t = math.erf %s : f32\n"
+                                                "  attn.yield %t : f32\n"
+                                                "}"));
+  std::vector<Diagnostic> ofMany = kernel.remarks();
+  ASSERT_TRUE(kernel.prepare().ok());
+  for (const Diagnostic &remark : ofMany)
+    EXPECT_EQ(std::ranges::count(kernel.remarks(), remark), 1)
+        << remark.message;
+}
+
+/// Calls that are wrong compile nothing, and say what calls with many say.
+TEST_F(JITCache, WrongCallsOfForms) {
+  Engine engine = createEngine(directory);
+  Kernel kernel = compileWith(engine, attentionText());
+  Step few(1), many(1000);
+  Tensor<float> flat({1, 4, 16});
+  auto messageOf = [&](Status status) {
+    EXPECT_FALSE(status.ok());
+    return status ? std::string() : status.error().message;
+  };
+  EXPECT_EQ(messageOf(kernel.run({}, {few.output.view()})),
+            messageOf(kernel.run({}, {many.output.view()})));
+  EXPECT_NE(
+      messageOf(kernel.run({flat.view(), few.key.view()}, {few.output.view()}))
+          .find("rank"),
+      std::string::npos);
+  EXPECT_EQ(messageOf(kernel.run({std::int64_t(1), few.key.view()},
+                                 {few.output.view()})),
+            messageOf(kernel.run({std::int64_t(1), many.key.view()},
+                                 {many.output.view()})));
+  EXPECT_EQ(files().size(), 1u);
+}
+
+/// What two numbers choose has all forms at once.
+TEST_F(JITCache, SeveralNumbersOfQueries) {
+  const std::string text = R"(
+    func.func @f(%a: tensor<1x2x?x16xf32>, %b: tensor<1x2x?x16xf32>)
+        -> (tensor<1x2x?x16xf32>, tensor<1x2x?x16xf32>) {
+      %0 = attn.attention ins(%a, %b, %b : tensor<1x2x?x16xf32>,
+          tensor<1x2x?x16xf32>, tensor<1x2x?x16xf32>)
+          outs(%a : tensor<1x2x?x16xf32>)
+      %1 = attn.attention ins(%b, %a, %a : tensor<1x2x?x16xf32>,
+          tensor<1x2x?x16xf32>, tensor<1x2x?x16xf32>)
+          outs(%b : tensor<1x2x?x16xf32>)
+      return %0, %1 : tensor<1x2x?x16xf32>, tensor<1x2x?x16xf32>
+    })";
+  Kernel kernel = compileWith(createEngine(directory), text);
+  Tensor<float> a({1, 2, 1, 16}, 1.0f), b({1, 2, 90, 16}, 1.0f);
+  Tensor<float> x({1, 2, 1, 16}), y({1, 2, 90, 16});
+  ASSERT_TRUE(kernel.run({a.view(), b.view()}, {x.view(), y.view()}).ok());
+  EXPECT_EQ(x.data, a.data);
+  EXPECT_EQ(y.data, b.data);
+  EXPECT_EQ(files().size(), 1u);
+}
