@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "JITCacheTesting.h"
+#include "test/Unit/JITCacheTesting.h"
 
 #include <algorithm>
 #include <cmath>
