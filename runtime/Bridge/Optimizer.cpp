@@ -28,6 +28,8 @@
 #include "llvm/Transforms/Scalar/SeparateConstOffsetFromGEP.h"
 #include "llvm/Transforms/Scalar/SimplifyCFG.h"
 
+#include <algorithm>
+
 namespace {
 
 /// Makes loops end when a counter equals its bound, which can then be an
@@ -65,7 +67,7 @@ public:
     for (const llvm::Loop *loop : loops.getLoopsInPreorder())
       if (loop->isInnermost()) {
         Counts counts(*loop);
-        streams |= counts.products > 0 && counts.fetches > 0;
+        streams |= counts.areOfStream();
         waits |= counts.areOfMemory();
       }
     // Already the preparation takes a while.
@@ -95,6 +97,12 @@ private:
     /// Whether there are fewer than three products for two loads.
     bool areOfMemory() const {
       return products > 0 && 2 * products < 3 * loads;
+    }
+
+    /// Whether what products need is fetched beside them. Of a block in a
+    /// cache, the next one is fetched by the way.
+    bool areOfStream() const {
+      return products > 0 && 8 * fetches >= std::max(loads, 1u);
     }
 
     unsigned products = 0, loads = 0, fetches = 0;
