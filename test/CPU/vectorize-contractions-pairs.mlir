@@ -8,7 +8,7 @@
 // RUN:   --attn-target="{vector_bits = 512, vector_registers = 32}" -attn-vectorize-contractions 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=NONE
 
-// NONE-COUNT-8: remark: not computed in vector registers: is in pairs, which the target does not multiply
+// NONE-COUNT-9: remark: not computed in vector registers: is in pairs, which the target does not multiply
 // NONE-NOT: remark
 
 #key = affine_map<(j, q, d, e) -> (j, d, e)>
@@ -303,6 +303,42 @@ func.func @terms(%a: memref<4x2x16x16x2xbf16>, %b: memref<4x16x16x2xbf16>,
                         "reduction", "reduction"]}
       ins(%a, %b : memref<4x2x16x16x2xbf16>, memref<4x16x16x2xbf16>)
       outs(%c : memref<16x16xf32>) {
+  ^bb0(%x: bf16, %y: bf16, %sum: f32):
+    %u = arith.extf %x : bf16 to f32
+    %v = arith.extf %y : bf16 to f32
+    %product = arith.mulf %u, %v : f32
+    %next = arith.addf %sum, %product : f32
+    linalg.yield %next : f32
+  }
+  return
+}
+
+#row = affine_map<(q, d, t, e) -> (t, q, e)>
+#column = affine_map<(q, d, t, e) -> (t, d, e)>
+#product = affine_map<(q, d, t, e) -> (q, d)>
+
+// Pairs of neighbouring rows lie side by side. Tiles have rows of pairs.
+// CHECK-LABEL: func.func @pairs_of_rows(
+// CHECK-SAME: %[[A:[^:]*]]: memref<?x32x2xbf16>, %[[B:[^:]*]]: memref<?x64x2xbf16>
+// CHECK: %[[ROWS:.*]] = memref.collapse_shape %[[A]] {{.*}} into memref<?x64xbf16>
+// CHECK: %[[COLUMNS:.*]] = memref.collapse_shape %[[B]] {{.*}} into memref<?x128xbf16>
+// CHECK: scf.for %[[I:.*]] = %c0 to %c32 step %c4
+// CHECK: %[[I1:.*]] = arith.addi %[[I]], %c1
+// CHECK: %[[PAIR:.*]] = arith.muli %[[I]], %c2
+// CHECK: %[[PAIR1:.*]] = arith.muli %[[I1]], %c2
+// CHECK: scf.for %[[T:.*]] = %c0 to %{{.*}} step %c1
+// CHECK: vector.load %[[ROWS]][%[[T]], %[[PAIR]]] : {{.*}}, vector<2xbf16>
+// CHECK: vector.load %[[ROWS]][%[[T]], %[[PAIR1]]] : {{.*}}, vector<2xbf16>
+// CHECK: vector.load %[[COLUMNS]][%[[T]], %c0] : {{.*}}, vector<32xbf16>
+// CHECK-COUNT-16: x86vector.avx512.dot
+// CHECK-NOT: x86vector.avx512.dot
+// CHECK-NOT: amx.
+// CHECK: return
+func.func @pairs_of_rows(%p: memref<?x32x2xbf16>, %k: memref<?x64x2xbf16>, %o: memref<32x64xf32>) {
+  linalg.generic {
+      indexing_maps = [#row, #column, #product],
+      iterator_types = ["parallel", "parallel", "reduction", "reduction"]}
+      ins(%p, %k : memref<?x32x2xbf16>, memref<?x64x2xbf16>) outs(%o : memref<32x64xf32>) {
   ^bb0(%x: bf16, %y: bf16, %sum: f32):
     %u = arith.extf %x : bf16 to f32
     %v = arith.extf %y : bf16 to f32

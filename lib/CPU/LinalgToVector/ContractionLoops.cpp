@@ -54,6 +54,10 @@ static bool endsWithRow(AffineMap mapOfA) {
   return mapOfA.getResults().back() == getAffineDimExpr(0, mapOfA.getContext());
 }
 
+bool Contraction::hasPairsOfRows() const {
+  return inPairs && getNumContracted() > 0 && endsWithRow(mapOfA);
+}
+
 bool Contraction::hasRowsInSteps() const {
   SmallVector<int64_t> strides;
   int64_t offset;

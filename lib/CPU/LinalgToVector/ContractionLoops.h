@@ -50,6 +50,8 @@ struct Contraction {
   DelayedStore store;
 
   bool hasPairs() const { return inPairs || widensPairs; }
+  /// Whether A's pairs of each step lie side by side, one of each row.
+  bool hasPairsOfRows() const;
   int64_t getNumRows() const { return c.getType().getDimSize(0); }
   int64_t getNumLanes() const { return c.getType().getDimSize(1); }
   /// Contracted dimensions of B.

@@ -165,9 +165,10 @@ static StringRef whyNotMultiplied(const Contraction &contraction,
   } else if (!type.isF32() || !target.dot || target.registers.bits != 512) {
     return "is in pairs, which the target does not multiply";
   }
-  // A's pairs are contiguous along the innermost contracted dimension.
+  // A's pairs are contiguous along the innermost contracted dimension, or row
+  // by row.
   AffineMap map = contraction.mapOfA;
-  return !contraction.hasPairs() ||
+  return !contraction.hasPairs() || contraction.hasPairsOfRows() ||
                  map.getResults().back() ==
                      getAffineDimExpr(1 + contraction.getNumContracted(),
                                       map.getContext())

@@ -47,6 +47,9 @@ void VectorBlocks::emit(Value row, Value column, int64_t numRows,
   if (contraction.hasRowsApart() && numRows > 1)
     rowsOfA = llvm::map_to_vector(
         rows, [&](Value row) { return hideRelation(b, row); });
+  if (contraction.hasPairsOfRows())
+    for (Value &row : rowsOfA)
+      row = b.mul(row, 2);
   if (contraction.stream)
     emitInStreams(rowsOfA, columns, acc);
   else
@@ -311,7 +314,8 @@ void VectorBlocks::emitStep(ValueRange rows, ValueRange columns, ValueRange k,
   // broadcasting its elements would keep the shuffle unit busy.
   SmallVector<Value> scalars, lanes, oddScalars, oddLanes;
   SmallVector<Value> kOfA(k);
-  kOfA.back() = b.mul(k.back(), factor);
+  if (!contraction.hasPairsOfRows())
+    kOfA.back() = b.mul(k.back(), factor);
   for (Value row :
        contraction.inPairs || loadsScalarsLate ? ValueRange() : rows) {
     SmallVector<Value> indices =
