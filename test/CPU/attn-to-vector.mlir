@@ -100,6 +100,29 @@ func.func @scale(%s: memref<13x16xf32>, %m: memref<16xf32>, %l: memref<16xf32>, 
 
 // -----
 
+// Any constant waits for the weights where there is no maximum to find.
+// CHECK-LABEL: func @scale_of_fixed_maximum
+//  CHECK-SAME:     %[[S:.*]]: memref<16x16xf32>, %[[M:[a-z0-9]*]]: memref<16xf32>
+//       CHECK:   %[[SCALES:.*]] = arith.constant dense<1.000000e-01> : vector<16xf32>
+//   CHECK-NOT:   arith.mulf %{{.*}}, %[[SCALES]]
+//       CHECK:   %[[NEGATED:.*]] = arith.negf
+//       CHECK:   scf.for
+//       CHECK:     %[[PRODUCT:.*]] = vector.load %[[S]]
+//       CHECK:     vector.fma %[[PRODUCT]], %[[SCALES]], %[[NEGATED]]
+//       CHECK:   return
+func.func @scale_of_fixed_maximum(%s: memref<16x16xf32>, %m: memref<16xf32>,
+                                  %b: index, %p: index, %j: index, %nq: index, %nk: index) {
+  %true = arith.constant true
+  %false = arith.constant false
+  %scale = arith.constant 0.1 : f32
+  attn.online_softmax outs(%s, %m : memref<16x16xf32>, memref<16xf32>)
+      at(%b, %b, %p, %j) queries(%nq) keys(%nk)
+      partial(%false) defined(%true) exact(%false) scale(%scale : f32)
+  return
+}
+
+// -----
+
 // One that rounds no score waits for the weights: the maximum of the products is
 // scaled, and the weights' difference from it is a multiply-add.
 // CHECK-LABEL: func @exact_scale

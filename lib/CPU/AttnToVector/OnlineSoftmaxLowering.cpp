@@ -13,8 +13,9 @@
 //   2. weights and their sum, while rows are fetched
 //
 // The first stores the scores, unless they are the products as they came. It
-// leaves a scale that rounds nothing to the second, if there is no score region
-// that needs it: the difference from the maximum is a multiply-add then.
+// leaves a scale that rounds nothing, or any if there is no maximum to find, to
+// the second, if there is no score region that needs it: the difference from
+// the maximum is a multiply-add then.
 //
 // Scores that are a cap of the products change neither their order nor, where
 // they are small, more than a polynomial of few terms can tell. If all of a
@@ -61,7 +62,7 @@ public:
       op.erase();
       return;
     }
-    if (!op.hasScore() && hasExactScale()) {
+    if (!op.hasScore() && canScaleWeights()) {
       std::swap(scales, weightScales);
       tile.scale = {};
     }
@@ -197,11 +198,15 @@ private:
   // Scores
   //===--------------------------------------------------------------------===//
 
-  /// Whether no score is rounded or overflows when it is scaled.
-  bool hasExactScale() {
+  /// Whether the second pass scales: what has no maximum to find, or has no
+  /// score that is rounded or overflows when it is scaled.
+  bool canScaleWeights() {
     FloatAttr scale;
     if (!tile.scale || !matchPattern(tile.scale, m_Constant(&scale)))
       return false;
+    if (op.hasFixedMaximum()) // A hidden score stays -inf.
+      return scale.getValue().isFiniteNonZero() &&
+             !scale.getValue().isNegative();
     int exponent = scale.getValue().getExactLog2();
     return exponent != INT_MIN && exponent <= 0;
   }
