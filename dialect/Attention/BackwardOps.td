@@ -102,7 +102,9 @@ def Attn_AttentionBackwardOp : Attn_Op<"attention_backward", [
       query sees. A row whose log-sum-exp is NaN or +inf (A16) gives what the
       formulas make of it: NaN to its query and to all keys that it sees, where its
       output is NaN.
-    - (G5) Sums are accumulated in f32, for f64 in f64, and rounded once.
+    - (G5) Sums are accumulated in f32, for f64 in f64, and rounded once. Weights
+      and what is computed of them are rounded to bf16 before they are multiplied,
+      where inputs are of bf16 and an instruction takes no other factors.
     - (G6) The result is the same, bit for bit, from call to call and for every
       number of threads.
     - (G7) In destination style, results have the types of `outs`, whose contents

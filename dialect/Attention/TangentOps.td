@@ -89,7 +89,9 @@ def Attn_AttentionTangentOp : Attn_Op<"attention_tangent", [
     - (J4) A position that is not kept, or whose score is -inf, adds nothing,
       whatever its query, key or value, or their tangents, hold. A row whose
       log-sum-exp is -inf, or that belongs to no sequence (A7), has tangents 0.
-    - (J5) Sums are accumulated in f32, for f64 in f64, and rounded once.
+    - (J5) Sums are accumulated in f32, for f64 in f64, and rounded once. Weights
+      and what is computed of them are rounded to bf16 before they are multiplied,
+      where inputs are of bf16 and an instruction takes no other factors.
     - (J6) The result is the same, bit for bit, from call to call and for every
       number of threads.
     - (J7) In destination style, results have the types of `outs`, whose contents

@@ -32,7 +32,7 @@ def Attn_PlanAttr : AttrDef<Attn_Dialect, "Plan"> {
 
     | name | of | |
     |---|---|---|
-    | `layout` | attention | how operands of a tile lie, as of `attn.online_attention` |
+    | `layout` | attention, its gradients and tangents | how operands of a tile lie, as of `attn.online_attention` |
     | `heads` | attention | query heads whose queries are rows of one tile: all that share keys and values, or 1 (GQA packing) |
     | `rows` | all | rows of a tile: query rows, of all its heads, or tokens |
     | `rest` | attention | the plan of the rows after as many whole tiles as there are, if they are computed in another way |

@@ -47,6 +47,8 @@ SmallVector<Value> BackwardTiles::emitBlock(const BackwardUnit &unit,
     if (slopes)
       gradients = multiplyGradients(gradients, slopes);
   }
+  gradients = round(gradients, scale);
+  kept = round(kept);
   sums[0] = addTransposed(key, gradients, sums[0]);
   sums[1] = addProduct(gradients, tile.queries, sums[1], firstKey);
   sums[2] = addProduct(kept, tile.gradients, sums[2], firstKey);
@@ -92,9 +94,6 @@ Value BackwardTiles::addProduct(Value factors, Value rows, Value sums,
   SmallVector<OpFoldResult> offsets = {firstKey, b.getIndexAttr(0)};
   SmallVector<OpFoldResult> extent = {numKeys, b.size(rows, 1)};
   Value part = b.slice(sums, offsets, extent);
-  part = linalg::MatmulOp::create(b, b.getLoc(), part.getType(),
-                                  ValueRange{firstRows(factors), rows},
-                                  ValueRange{part})
-             .getResult(0);
+  part = multiplyAdd(firstRows(factors), rows, part);
   return b.insert(part, sums, offsets, extent);
 }

@@ -298,20 +298,21 @@ SmallVector<Value> BackwardTiles::emitTile(const BackwardUnit &unit,
   SmallVector<OpFoldResult> offsets = {unit.queryBatch, tile.head,
                                        b.add(unit.queryBegin, first),
                                        b.getIndexAttr(0)};
-  tile.queries = emitPadded(op.getQuery(), offsets, tile.count, keySize,
-                            /*scaled=*/true);
-  tile.columns = b.transpose(tile.queries, {1, 0});
-  tile.gradients = emitPadded(op.getOutputGradient(), offsets, tile.count,
-                              valueSize, /*scaled=*/false);
-  tile.gradientColumns = b.transpose(tile.gradients, {1, 0});
+  Value queries = emitFactors(op.getQuery(), offsets, tile.count, keySize,
+                              /*scaled=*/true),
+        gradients = emitFactors(op.getOutputGradient(), offsets, tile.count,
+                                valueSize, /*scaled=*/false);
+  tile.queries = toRows(queries);
+  tile.columns = toColumns(queries);
+  tile.gradients = toRows(gradients);
+  tile.gradientColumns = toColumns(gradients);
   tile.logSumExp = emitLogSumExp(offsets, tile.count);
   tile.delta = emitDelta(tile, offsets);
   if (op.getOfSink())
     sums[3] = addToSink(tile, number, sums[3]);
 
   auto [begin, end] = emitVisible(unit, tile);
-  SmallVector<Value> carried = {b.fill(empty({keySize, lanes}), 0.0), sums[1],
-                                sums[2]};
+  SmallVector<Value> carried = {emitZeros(keySize), sums[1], sums[2]};
   carried.append(sums.begin() + 4, sums.end());
   carried = b.loop(begin, end, keys, carried,
                    [&, last = end](Value firstKey, ValueRange carried) {
@@ -330,17 +331,22 @@ SmallVector<Value> BackwardTiles::emitTile(const BackwardUnit &unit,
 /// `D`, 0 where there is no query.
 Value BackwardTiles::emitDelta(const BackwardTile &tile,
                                ArrayRef<OpFoldResult> offsets) {
-  Value outputs = b.transpose(emitPadded(op.getOutput(), offsets, tile.count,
-                                         valueSize, /*scaled=*/false),
-                              {1, 0});
+  auto emitColumns = [&](Value rows) {
+    return b.transpose(emitPadded(rows, offsets, tile.count, valueSize,
+                                  /*factor=*/Value(), type),
+                       {1, 0});
+  };
+  Value outputs = emitColumns(op.getOutput()),
+        gradients = isInPairs ? emitColumns(op.getOutputGradient())
+                              : tile.gradientColumns;
   AffineExpr d, q; // Lanes are the last loop.
   bindDims(b.getContext(), d, q);
   AffineMap columns = AffineMap::get(2, 0, {d, q}, b.getContext());
-  Value delta = b.generic(
-      {outputs, tile.gradientColumns}, b.fill(empty({lanes}), 0.0),
-      {columns, columns, AffineMap::get(2, 0, q)}, [&](ValueRange args) {
-        return b.addF(args[2], b.mulF(args[0], args[1]));
-      });
+  Value delta = b.generic({outputs, gradients}, b.fill(empty({lanes}), 0.0),
+                          {columns, columns, AffineMap::get(2, 0, q)},
+                          [&](ValueRange args) {
+                            return b.addF(args[2], b.mulF(args[0], args[1]));
+                          });
   if (!op.getLogSumExpGradient())
     return delta;
   OpFoldResult one = b.getIndexAttr(1);
@@ -368,17 +374,22 @@ Value BackwardTiles::addToSink(const BackwardTile &tile, Value number,
   return tensor::InsertOp::create(b, sum, sums, number);
 }
 
-Value BackwardTiles::insertQueryGradient(Value columns,
+/// Sums over keys, in pairs of gradients that are scaled.
+Value BackwardTiles::insertQueryGradient(Value gradient,
                                          const BackwardTile &tile, Value number,
                                          Value first, Value sums) {
   AffineExpr q = b.getAffineDimExpr(0), d = b.getAffineDimExpr(1);
+  SmallVector<AffineExpr> order = {d, q};
+  if (isInPairs)
+    std::swap(order[0], order[1]);
   Value rows = b.map(
-      {columns},
+      {gradient},
       b.empty(ArrayRef<int64_t>{lanes, keySize}, op.getElementType()),
       [&](ValueRange args) {
-        return b.convert(b.mulF(args[0], scale), op.getElementType());
+        Value sum = isInPairs ? args[0] : b.mulF(args[0], scale);
+        return b.convert(sum, op.getElementType());
       },
-      AffineMap::get(2, 0, {d, q}, b.getContext()));
+      AffineMap::get(2, 0, order, b.getContext()));
   rows = b.slice(rows, b.zeros(2), {tile.count, b.getIndexAttr(keySize)});
   OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0);
   return b.insert(rows, sums, {zero, number, first, zero},

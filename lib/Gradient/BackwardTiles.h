@@ -22,8 +22,8 @@ struct BackwardUnit : DerivativeUnit {
 };
 
 struct BackwardTile : QueryTile {
-  Value queries;                    ///< Scaled: `(L, Dk)`.
-  Value gradients, gradientColumns; ///< Of the output: `(L, Dv)`, `(Dv, L)`.
+  Value queries;                    ///< As `toRows` has them.
+  Value gradients, gradientColumns; ///< Of the output: the same, and columns.
   Value delta;                      ///< `(L)`.
 };
 
@@ -64,7 +64,7 @@ private:
                               Value first, ValueRange before);
   Value emitDelta(const BackwardTile &tile, ArrayRef<OpFoldResult> offsets);
   Value addToSink(const BackwardTile &tile, Value number, Value sums);
-  Value insertQueryGradient(Value columns, const BackwardTile &tile,
+  Value insertQueryGradient(Value gradient, const BackwardTile &tile,
                             Value number, Value first, Value sums);
 
   // Blocks.

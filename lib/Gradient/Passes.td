@@ -112,6 +112,12 @@ def TileBackward : Pass<"attn-tile-backward"> {
     query_gradient (d, q) += key (j, d) * dS (j, q)
     ```
 
+    With `layout = pairs`, the products are of pairs of bf16 (`expand_shape`, by 2,
+    of what they sum over), with sums of f32: a tile has its queries and gradients
+    as `(d/2, q, 2)` and as `(q/2, d, 2)`; `P` and `dS` are rounded, and lie in
+    pairs of queries as they are; for the query's gradient, which is `(q, d)` then,
+    `dS` and keys are put in pairs of keys, `(j/2, q, 2)` and `(j/2, d, 2)`.
+
     The derivative of the score is a region like it. One iteration adds to the
     gradients of its keys and values in the order of its queries, whatever the
     number of threads (G6). Products with what a mask hides are products with 0:
@@ -145,6 +151,8 @@ def TileTangent : Pass<"attn-tile-tangent"> {
     output_tangent (d, q) += value (j, d) * W (j, q) + value_tangent (j, d) * P (j, q)
     mu (q) += W (j, q)
     ```
+
+    With `layout = pairs`, the products are of pairs of bf16, as there.
 
     What a mask hides is multiplied by 0: if a tangent is not finite, everything is
     computed once more by the reference lowering, which leaves it out (J4). What is

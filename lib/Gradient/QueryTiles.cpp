@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Gradient/QueryTiles.h"
+#include "lib/Online/OnlineInPairs.h"
 #include "lib/Online/StoredElements.h"
+#include "lib/Online/Sums.h"
 #include "lib/Plan/Plan.h"
 #include "lib/Regions/MaskAnalysis.h"
 #include "lib/Regions/RegionDerivative.h"
@@ -26,7 +28,8 @@ QueryTiles<Op>::QueryTiles(Op op, OpBuilder &builder)
       lanes(getPlan(op).getRows()), keys(getPlan(op).getKeys()),
       keySize(op.getQueryType().getDimSize(3)),
       valueSize(op.getValueType().getDimSize(3)),
-      isNarrow(op.getElementType() != type) {}
+      isNarrow(op.getElementType() != type),
+      isInPairs(getPlan(op).getLayout() == OnlineLayout::Pairs) {}
 
 template <typename Op> Value QueryTiles<Op>::emitScale() {
   Value scale = op.getScale();
@@ -50,19 +53,65 @@ template <typename Op> DerivativeUnit QueryTiles<Op>::emitUnit(Value n) {
 /// Rows of queries in the type of sums, with 0 where there are none: `(L, D)`.
 template <typename Op>
 Value QueryTiles<Op>::emitPadded(Value rows, ArrayRef<OpFoldResult> offsets,
-                                 OpFoldResult count, int64_t size,
-                                 bool scaled) {
+                                 OpFoldResult count, int64_t size, Value factor,
+                                 Type element) {
   OpFoldResult one = b.getIndexAttr(1);
   SmallVector<OpFoldResult> sizes = {count, b.getIndexAttr(size)};
   Value source =
       b.slice(rows, offsets, {one, one, sizes[0], sizes[1]}, /*rank=*/2);
-  Value padded = b.fill(empty({lanes, size}), 0.0);
+  Value padded = b.fill(b.empty(ArrayRef<int64_t>{lanes, size}, element), 0.0);
   Value part = b.slice(padded, b.zeros(2), sizes);
   part = b.map({source}, part, [&](ValueRange args) {
-    Value element = b.convert(args[0], type);
-    return scaled ? b.mulF(element, scale) : element;
+    Value number = b.convert(args[0], element);
+    return factor ? b.mulF(number, factor) : number;
   });
   return b.insert(part, padded, b.zeros(2), sizes);
+}
+
+/// The same, times the scale if that is not left to the products, in the type
+/// that is multiplied.
+template <typename Op>
+Value QueryTiles<Op>::emitFactors(Value rows, ArrayRef<OpFoldResult> offsets,
+                                  OpFoldResult count, int64_t size,
+                                  bool scaled) {
+  return isInPairs ? emitPadded(rows, offsets, count, size, Value(),
+                                op.getElementType())
+                   : emitPadded(rows, offsets, count, size,
+                                scaled ? scale : Value(), type);
+}
+
+/// Such rows as what keys or values are multiplied with: `(D, L)`, or, in
+/// pairs, `(D/2, L, 2)`.
+template <typename Op> Value QueryTiles<Op>::toColumns(Value factors) {
+  if (!isInPairs)
+    return b.transpose(factors, {1, 0});
+  return b.transpose(expandDim(b, factors, 1, {2}), {1, 0, 2});
+}
+
+/// Such rows as what is summed over queries: as they are, or, in pairs,
+/// `(L/2, D, 2)`.
+template <typename Op> Value QueryTiles<Op>::toRows(Value factors) {
+  return isInPairs ? emitPairsOfRows(factors, b.getIndexAttr(lanes), lanes)
+                   : factors;
+}
+
+/// The first rows of a matrix `(n, D)`, an even number of at most `most`, as
+/// `(n/2, D, 2)`.
+template <typename Op>
+Value QueryTiles<Op>::emitPairsOfRows(Value matrix, OpFoldResult count,
+                                      int64_t most) {
+  ArrayRef<int64_t> shape = cast<ShapedType>(matrix.getType()).getShape();
+  AffineExpr half = b.getAffineSymbolExpr(0).floorDiv(2);
+  SmallVector<OpFoldResult> sizes = {count, b.getIndexAttr(shape[1])};
+  Value pairs = expandDim(b, b.slice(matrix, b.zeros(2), sizes), 0, {2});
+  Value all = b.empty(ArrayRef<int64_t>{most / 2, shape[1], 2},
+                      GradientBuilder::elementOf(matrix));
+  Value init = b.slice(all, b.zeros(3),
+                       {b.apply(half, {count}), sizes[1], b.getIndexAttr(2)});
+  AffineExpr t, d, e;
+  bindDims(b.getContext(), t, d, e);
+  return b.generic(pairs, init, {{t, e, d}, {t, d, e}},
+                   [](ValueRange args) { return args[0]; });
 }
 
 /// +inf where there is no query, or none that sees anything: weights are 0.
@@ -141,7 +190,7 @@ QueryTiles<Op>::emitUnlessHidden(const DerivativeUnit &unit,
   return b.branch(isSeen, carried, emitBlock);
 }
 
-/// Keys or values of the block in the type of sums.
+/// Keys or values of the block in the type that is multiplied.
 template <typename Op>
 Value QueryTiles<Op>::emitRowsOfBlock(Value rows, const DerivativeUnit &unit,
                                       Value firstKey, int64_t size) {
@@ -150,7 +199,7 @@ Value QueryTiles<Op>::emitRowsOfBlock(Value rows, const DerivativeUnit &unit,
                         {unit.keyBatch, unit.keyHead,
                          b.add(unit.keyBegin, firstKey), b.getIndexAttr(0)},
                         {one, one, numKeys, columns}, /*rank=*/2);
-  if (!isNarrow)
+  if (!isNarrow || isInPairs)
     return block;
   Value init = b.slice(empty({keys, size}), b.zeros(2), {numKeys, columns});
   return emitElements(b, block, /*scales=*/Value(), init);
@@ -163,7 +212,7 @@ template <typename Op>
 void QueryTiles<Op>::emitFetch(Value rows, const DerivativeUnit &unit,
                                Value firstKey) {
   int64_t bits = op.getKeyType().getElementTypeBitWidth();
-  if (isNarrow) // What they are converted to, too.
+  if (isNarrow && !isInPairs) // What they are converted to, too.
     bits += int64_t(type.getIntOrFloatBitWidth());
   int64_t bytes = 2 * keys * (keySize + valueSize) * bits / 8;
   if (bytes <= getTarget(op).getL1Bytes())
@@ -184,13 +233,21 @@ Value QueryTiles<Op>::multiply(Value rows, Value columns) {
   return multiplyAdd(rows, columns, part, all);
 }
 
+/// `sums` with the products of rows `(j, d)` and columns added.
+template <typename Op>
+Value QueryTiles<Op>::multiplyAdd(Value rows, Value columns, Value sums) {
+  if (isInPairs)
+    return emitScoresInPairs(b, rows, columns, sums);
+  return linalg::MatmulOp::create(b, b.getLoc(), sums.getType(),
+                                  ValueRange{rows, columns}, ValueRange{sums})
+      .getResult(0);
+}
+
 /// The same, added to `part`, the first rows of `all`.
 template <typename Op>
 Value QueryTiles<Op>::multiplyAdd(Value rows, Value columns, Value part,
                                   Value all) {
-  part = linalg::MatmulOp::create(b, b.getLoc(), part.getType(),
-                                  ValueRange{rows, columns}, ValueRange{part})
-             .getResult(0);
+  part = multiplyAdd(rows, columns, part);
   return b.insert(part, all, b.zeros(2), sizes());
 }
 
@@ -238,7 +295,7 @@ Value QueryTiles<Op>::emitRegions(const DerivativeUnit &unit,
   auto softmax = OnlineSoftmaxOp::create(
       b, TypeRange(outs), outs, unit.number, tile.head, tile.position, firstKey,
       b.index(tile.count), b.index(numKeys), masked ? isPartial : no, isDefined,
-      /*exact=*/no, /*scale=*/Value(), scoreCaptures,
+      /*exact=*/no, /*scale=*/isInPairs ? scale : Value(), scoreCaptures,
       masked ? ValueRange(op.getMaskCaptures()) : ValueRange(),
       /*in_order=*/false);
   IRMapping mapping;
@@ -271,9 +328,66 @@ Value QueryTiles<Op>::multiplyInto(Value x, Value y, Value init) {
   return b.insert(part, init, b.zeros(2), sizes());
 }
 
-/// `sums (d, q) += rows (j, d) * factors (j, q)`, transposed.
+/// Rows of the block's keys, in a buffer with room for one after them, unless
+/// their number is even for certain.
+template <typename Op> Value QueryTiles<Op>::copyRows(Value rows) {
+  if (isZeroInteger(getNumMissing()))
+    return rows;
+  SmallVector<OpFoldResult> sizes = b.sizes(rows);
+  Value all = b.empty({b.getIndexAttr(keys), sizes[1]}, op.getElementType());
+  Value part = b.slice(all, b.zeros(2), sizes);
+  part = linalg::CopyOp::create(b, rows, part).getResult(0);
+  return b.insert(part, all, b.zeros(2), sizes);
+}
+
+/// The first rows of a matrix, one for each key of the block, in pairs. One of
+/// 0 follows an odd number.
+template <typename Op> Value QueryTiles<Op>::emitPairsOfKeys(Value matrix) {
+  OpFoldResult missing = getNumMissing();
+  if (!isZeroInteger(missing)) {
+    SmallVector<OpFoldResult> at = {numKeys, b.getIndexAttr(0)},
+                              extent = {missing, b.size(matrix, 1)};
+    Value row = b.fill(b.slice(matrix, at, extent), 0.0);
+    matrix = b.insert(row, matrix, at, extent);
+  }
+  AffineExpr n = b.getAffineSymbolExpr(0);
+  return emitPairsOfRows(matrix, b.apply(n.ceilDiv(2) * 2, {numKeys}), keys);
+}
+
+/// Of rows to an even number.
+template <typename Op> OpFoldResult QueryTiles<Op>::getNumMissing() {
+  AffineExpr n = b.getAffineSymbolExpr(0);
+  return b.apply(n.ceilDiv(2) * 2 - n, {numKeys});
+}
+
+/// The first rows of a matrix as products take them: in pairs, rounded, once
+/// they are multiplied by the factor, if that is given.
+template <typename Op> Value QueryTiles<Op>::round(Value matrix, Value factor) {
+  if (!isInPairs)
+    return matrix;
+  Type element = op.getElementType();
+  Value all = b.empty(ArrayRef<int64_t>{keys, lanes}, element);
+  Value part = b.map({firstRows(matrix)}, firstRows(all), [&](ValueRange args) {
+    return b.convert(factor ? b.mulF(args[0], factor) : args[0], element);
+  });
+  return b.insert(part, all, b.zeros(2), sizes());
+}
+
+/// Sums of 0 for `addTransposed`: `(D, L)`, or, in pairs, `(L, D)`.
+template <typename Op> Value QueryTiles<Op>::emitZeros(int64_t size) {
+  return b.fill(isInPairs ? empty({lanes, size}) : empty({size, lanes}), 0.0);
+}
+
+/// `sums (d, q) += rows (j, d) * factors (j, q)`, or, in pairs, `(q, d)`, of
+/// factors that are rounded.
 template <typename Op>
 Value QueryTiles<Op>::addTransposed(Value rows, Value factors, Value sums) {
+  if (isInPairs) {
+    AffineExpr q, d, t, e;
+    bindDims(b.getContext(), q, d, t, e);
+    Value pairs[] = {emitPairsOfKeys(factors), emitPairsOfKeys(copyRows(rows))};
+    return emitSumOfProducts(b, pairs, sums, {{t, q, e}, {t, d, e}, {q, d}});
+  }
   return linalg::MatmulTransposeAOp::create(
              b, b.getLoc(), sums.getType(),
              ValueRange{rows, firstRows(factors)}, ValueRange{sums})

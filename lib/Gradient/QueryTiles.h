@@ -23,13 +23,17 @@ struct DerivativeUnit : Sequence {
 struct QueryTile {
   Value head, position;
   OpFoldResult count; ///< Of queries, at most as many as lanes.
-  Value columns;      ///< Queries, scaled: `(Dk, L)`.
+  Value columns;      ///< Queries, as `toColumns` has them.
   Value logSumExp;    ///< `(L)`.
 };
 
 /// What derivatives of attention in tiles have in common. Queries are lanes: of
 /// a block of `K` keys and a tile of `L` queries, there is `(K, L)`. The
 /// log-sum-exp of queries is known, and weights are relative to it.
+///
+/// Of `layout<pairs>`, products are of pairs of bf16, and sums of f32: of rows
+/// of queries, keys and values as they are, and of weights and what is computed
+/// from them once they are rounded. The scale is then that of products.
 template <typename Op> class QueryTiles {
 protected:
   /// Of an op with a plan.
@@ -43,7 +47,12 @@ protected:
 
   // Tiles.
   Value emitPadded(Value rows, ArrayRef<OpFoldResult> offsets,
-                   OpFoldResult count, int64_t size, bool scaled);
+                   OpFoldResult count, int64_t size, Value factor,
+                   Type element);
+  Value emitFactors(Value rows, ArrayRef<OpFoldResult> offsets,
+                    OpFoldResult count, int64_t size, bool scaled);
+  Value toColumns(Value factors);
+  Value toRows(Value factors);
   Value emitLogSumExp(ArrayRef<OpFoldResult> offsets, OpFoldResult count);
   std::pair<Value, Value> emitVisible(const DerivativeUnit &unit,
                                       const QueryTile &tile);
@@ -57,6 +66,7 @@ protected:
                         int64_t size);
   void emitFetch(Value rows, const DerivativeUnit &unit, Value firstKey);
   Value multiply(Value rows, Value columns);
+  Value multiplyAdd(Value rows, Value columns, Value sums);
   Value multiplyAdd(Value rows, Value columns, Value part, Value all);
   Value emitSlopes(const DerivativeUnit &unit, const QueryTile &tile,
                    Value firstKey, Value products, Region &slope);
@@ -68,6 +78,8 @@ protected:
   Value emitDropout(const DerivativeUnit &unit, const QueryTile &tile,
                     Value firstKey);
   Value multiplyInto(Value x, Value y, Value init);
+  Value round(Value matrix, Value factor = {});
+  Value emitZeros(int64_t size);
   Value addTransposed(Value rows, Value factors, Value sums);
   Value firstRows(Value matrix);
   SmallVector<OpFoldResult> sizes() { return {numKeys, b.getIndexAttr(lanes)}; }
@@ -81,12 +93,17 @@ protected:
   int64_t lanes, keys;
   int64_t keySize, valueSize;
   bool isNarrow; ///< Elements are narrower than sums.
+  bool isInPairs;
   Value scale;
   // Of the block.
   Value isPartial, isDefined;
   OpFoldResult numKeys;
 
 private:
+  Value copyRows(Value rows);
+  Value emitPairsOfKeys(Value matrix);
+  OpFoldResult getNumMissing();
+  Value emitPairsOfRows(Value matrix, OpFoldResult count, int64_t most);
   Value emitRegions(const DerivativeUnit &unit, const QueryTile &tile,
                     Value firstKey, ValueRange outs, Region &score,
                     ValueRange scoreCaptures, bool masked);

@@ -77,9 +77,8 @@ void TangentTiles::emitIteration(scf::ForallOp forall) {
 SmallVector<Value> TangentTiles::emitTile(const DerivativeUnit &unit,
                                           TangentTile tile) {
   auto emitColumns = [&](Value rows) {
-    return b.transpose(
-        emitPadded(rows, tile.offsets, tile.count, keySize, /*scaled=*/true),
-        {1, 0});
+    return toColumns(emitFactors(rows, tile.offsets, tile.count, keySize,
+                                 /*scaled=*/true));
   };
   tile.columns = emitColumns(op.getQuery());
   if (op.getQueryTangent())
@@ -87,8 +86,7 @@ SmallVector<Value> TangentTiles::emitTile(const DerivativeUnit &unit,
   tile.logSumExp = emitLogSumExp(tile.offsets, tile.count);
 
   auto [begin, end] = emitVisible(unit, tile);
-  SmallVector<Value> sums = {b.fill(empty({valueSize, lanes}), 0.0),
-                             emitOfSink(tile)};
+  SmallVector<Value> sums = {emitZeros(valueSize), emitOfSink(tile)};
   sums = b.loop(begin, end, keys, sums,
                 [&, last = end](Value firstKey, ValueRange carried) {
                   return emitUnlessHidden(
@@ -149,12 +147,12 @@ SmallVector<Value> TangentTiles::emitBlock(const DerivativeUnit &unit,
       tangents = multiplyInto(tangents, factors, tangents);
     Value value = emitRowsOfBlock(op.getValue(), unit, firstKey, valueSize);
     emitFetch(op.getKey(), unit, b.add(firstKey, keys));
-    sums[0] = addTransposed(value, tangents, sums[0]);
+    sums[0] = addTransposed(value, round(tangents), sums[0]);
   }
   if (Value tangent = op.getValueTangent()) {
     Value kept = factors ? multiplyInto(weights, factors, weights) : weights;
     sums[0] = addTransposed(emitRowsOfBlock(tangent, unit, firstKey, valueSize),
-                            kept, sums[0]);
+                            round(kept), sums[0]);
   }
   return sums;
 }
@@ -193,6 +191,8 @@ Value TangentTiles::emitWeightTangents(Value weights, Value ofProducts,
       return value;
     };
     Value sum = ofProducts ? take() : Value();
+    if (sum && isInPairs)
+      sum = b.mulF(sum, scale);
     if (slopes)
       sum = b.mulF(sum, take());
     if (ofCaptures)
@@ -212,21 +212,21 @@ Value TangentTiles::addColumns(Value rows, Value sums) {
 }
 
 /// The sums without `mu` times the output, as rows.
-Value TangentTiles::emitRows(const TangentTile &tile, Value columns, Value mu) {
+Value TangentTiles::emitRows(const TangentTile &tile, Value sums, Value mu) {
   Value outputs = emitPadded(op.getOutput(), tile.offsets, tile.count,
-                             valueSize, /*scaled=*/false);
+                             valueSize, /*factor=*/Value(), type);
   AffineExpr q, d;
   bindDims(b.getContext(), q, d);
   auto map = [&](ArrayRef<AffineExpr> exprs) {
     return AffineMap::get(2, 0, exprs, b.getContext());
   };
   Value rows =
-      b.map({columns, mu, outputs},
+      b.map({sums, mu, outputs},
             b.empty(ArrayRef<int64_t>{lanes, valueSize}, op.getElementType()),
             [&](ValueRange args) {
               Value tangent = b.subF(args[0], b.mulF(args[1], args[2]));
               return b.convert(tangent, op.getElementType());
             },
-            {map({d, q}), map(q)});
+            {isInPairs ? map({q, d}) : map({d, q}), map(q)});
   return b.slice(rows, b.zeros(2), {tile.count, b.getIndexAttr(valueSize)});
 }

@@ -16,7 +16,7 @@ namespace mlir::attn {
 /// A tile of queries that move.
 struct TangentTile : QueryTile {
   SmallVector<OpFoldResult> offsets; ///< Of the queries.
-  Value tangentColumns; ///< Of the queries, scaled: `(Dk, L)`; may be null.
+  Value tangentColumns; ///< Of the queries, as `columns`; may be null.
 };
 
 /// Emits the tiles of one op: a parallel iteration has a tile of queries.
@@ -43,7 +43,7 @@ private:
   Value emitWeightTangents(Value weights, Value ofProducts, Value slopes,
                            Value ofCaptures);
   Value addColumns(Value rows, Value sums);
-  Value emitRows(const TangentTile &tile, Value columns, Value mu);
+  Value emitRows(const TangentTile &tile, Value sums, Value mu);
   /// Whether scores move.
   bool movesScores() {
     return op.getQueryTangent() || op.getKeyTangent() ||

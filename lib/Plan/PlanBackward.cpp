@@ -36,17 +36,39 @@ static int64_t chooseHeads(AttentionBackwardOp op, const CacheModel &model) {
              : 1;
 }
 
+/// Whether products are of pairs of bf16. Rows of queries, keys and values are
+/// lanes of some of them.
+template <typename Op> static bool canMultiplyInPairs(Op op) {
+  TargetAttr target = getTarget(op);
+  if (!target.hasPairs() || !op.getElementType().isBF16())
+    return false;
+  StringRef reason;
+  auto fillsVectors = [&](int64_t size) {
+    return size > 0 && size % target.getLanes() == 0;
+  };
+  if (target.getBf16Tiles())
+    reason = "derivatives do not multiply in tiles";
+  else if (!fillsVectors(op.getQueryType().getDimSize(3)) ||
+           !fillsVectors(op.getValueType().getDimSize(3)))
+    reason = "the sizes of heads do not fill vectors";
+  if (reason.empty())
+    return true;
+  op->emitRemark() << "multiplies bf16 as f32, because " << reason;
+  return false;
+}
+
 /// Tiles of queries, in lanes, and blocks of keys, of an op whose derivatives
 /// are `what`; its own plan may say how many of each.
 template <typename Op>
-static FailureOr<PlanAttr> planTiles(Op op, PlanFields fields, StringRef what) {
+static FailureOr<PlanAttr> planTiles(Op op, PlanFields fields, StringRef what,
+                                     bool isInPairs) {
   CacheModel model(getTarget(op));
   int64_t lanes = getTarget(op).getVectorBits() /
                   int64_t(op.getAccumulationType().getWidth());
   int64_t size = std::max(op.getQueryType().getDimSize(3),
                           op.getValueType().getDimSize(3));
   bool isNarrow = op.getElementType() != op.getAccumulationType();
-  fields.layout = OnlineLayout::Lanes;
+  fields.layout = isInPairs ? OnlineLayout::Pairs : OnlineLayout::Lanes;
   fields.rows = op.hasMask() || op.hasScore() ? model.getVariantRows()
                                               : model.getPlainRows();
   fields.lanes = lanes;
@@ -99,9 +121,9 @@ static FailureOr<PlanAttr> planTiles(Op op, PlanFields fields, StringRef what) {
 
 FailureOr<PlanAttr> attn::planForCPU(AttentionBackwardOp op) {
   return planTiles(op, {.heads = chooseHeads(op, CacheModel(getTarget(op)))},
-                   "gradients");
+                   "gradients", canMultiplyInPairs(op));
 }
 
 FailureOr<PlanAttr> attn::planForCPU(AttentionTangentOp op) {
-  return planTiles(op, {}, "tangents");
+  return planTiles(op, {}, "tangents", canMultiplyInPairs(op));
 }

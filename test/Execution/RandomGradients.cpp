@@ -49,6 +49,7 @@ struct Derivative {
   std::vector<string> names;
   std::size_t numMain;
   double numOutputs = 0; ///< Elements of the output that a gradient is of.
+  double factor = 1;     ///< Of the probabilities that dropout leaves.
 };
 
 class Runner {
@@ -95,6 +96,7 @@ struct Sample {
   std::optional<Call> call = std::nullopt; ///< The same.
   /// Gradients before those of captures.
   std::size_t numOwn = 3;
+  double factor = 1; ///< See `Derivative`.
 };
 
 /// Tensors for results.
@@ -137,18 +139,19 @@ static Answer runGradient(const Kernel &kernel,
 }
 
 /// What an error may always be: where all that a gradient is a sum of cancels,
-/// it is no more accurate than that. Those of captures are sums of thousands.
+/// it is no more accurate than that. What dropout leaves is larger by a factor,
+/// and with it all that cancels. Those of captures are sums of thousands.
 /// They are relative to the sum of the output times its gradient, and gather an
 /// error for each of `terms` elements of an output of 16 bits. That is uniform,
 /// up to half a unit of numbers that are around 1 at the most, where a row sees
 /// one key, with gradients that are standard normal: independent ones have a
 /// deviation of at most about `0.21 * sqrt(terms)` units together. The bound is
 /// 2.4 times that, where all rows see one key.
-static double getSmallest(ElementType type, double terms) {
-  double unit = type == ElementType::f64   ? 0x1p-30
-                : type == ElementType::f32 ? 0x1p-21
-                : type == ElementType::f16 ? 0x1p-10
-                                           : 0x1p-7;
+static double getSmallest(ElementType type, double terms, double factor) {
+  double unit = factor * (type == ElementType::f64   ? 0x1p-30
+                          : type == ElementType::f32 ? 0x1p-21
+                          : type == ElementType::f16 ? 0x1p-10
+                                                     : 0x1p-7);
   if (terms == 0)
     return unit;
   bool isRounded = type == ElementType::f16 || type == ElementType::bf16;
@@ -182,6 +185,7 @@ static Sample createSample(std::uint64_t number, const SpecChoice &choice) {
     sample.results.push_back(
         {result.type(), Shape(result.sizes().begin(), result.sizes().end())});
   sample.call.emplace(std::move(call));
+  sample.factor = 1 / (1 - spec.dropoutRate.value_or(0));
   return sample;
 }
 
@@ -221,8 +225,12 @@ bool Runner::run(std::uint64_t number) {
   for (auto size : sample.results[0].second)
     numOutputs *= double(size);
   Derivative gradient{sample.entry + "_gradient", options.of, sample.numOwn,
-                      numOutputs},
-      tangent{sample.entry + "_tangent", {"output", "log-sum-exp"}, 2};
+                      numOutputs, sample.factor},
+      tangent{sample.entry + "_tangent",
+              {"output", "log-sum-exp"},
+              2,
+              /*numOutputs=*/0,
+              sample.factor};
   Expected<string> reverse = differentiate(text, options);
   if (!reverse)
     return fail(number, text, reverse.error().message);
@@ -277,11 +285,10 @@ bool Runner::check(std::uint64_t number, ElementType type, const string &text,
                 ofInputs = toleranceFor(type, Quantity::gradient);
       bool isCapture = r >= derivative.numMain;
       tolerance.bound = std::max(tolerance.bound, ofInputs.bound);
-      tolerance.smallest = getSmallest(
-          type, isCapture
-                    ? derivative.numOutputs /
-                          std::max<double>(1, answers[i].results[r].size())
-                    : 0);
+      double terms = derivative.numOutputs /
+                     std::max<double>(1, answers[i].results[r].size());
+      tolerance.smallest =
+          getSmallest(type, isCapture ? terms : 0, derivative.factor);
       double &largest =
           largestErrors[derivative.entry + ", " + configurations[i].pipeline +
                         ", " + string(nameOf(type)) + ", result " +
