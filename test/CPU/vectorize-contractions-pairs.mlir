@@ -8,7 +8,7 @@
 // RUN:   --attn-target="{vector_bits = 512, vector_registers = 32}" -attn-vectorize-contractions 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=NONE
 
-// NONE-COUNT-9: remark: not computed in vector registers: is in pairs, which the target does not multiply
+// NONE-COUNT-10: remark: not computed in vector registers: is in pairs, which the target does not multiply
 // NONE-NOT: remark
 
 #key = affine_map<(j, q, d, e) -> (j, d, e)>
@@ -339,6 +339,25 @@ func.func @pairs_of_rows(%p: memref<?x32x2xbf16>, %k: memref<?x64x2xbf16>, %o: m
       indexing_maps = [#row, #column, #product],
       iterator_types = ["parallel", "parallel", "reduction", "reduction"]}
       ins(%p, %k : memref<?x32x2xbf16>, memref<?x64x2xbf16>) outs(%o : memref<32x64xf32>) {
+  ^bb0(%x: bf16, %y: bf16, %sum: f32):
+    %u = arith.extf %x : bf16 to f32
+    %v = arith.extf %y : bf16 to f32
+    %product = arith.mulf %u, %v : f32
+    %next = arith.addf %sum, %product : f32
+    linalg.yield %next : f32
+  }
+  return
+}
+
+// A row of five registers is kept as a whole.
+// CHECK-LABEL: func.func @five_vectors(
+// DOT: scf.for %{{.*}} = %c0 to %{{.*}} step %c4
+// DOT: scf.for %{{.*}} = %c0 to %c16 step %c2 iter_args({{.*}}) -> (vector<4x16xf32>, vector<4x16xf32>, vector<4x16xf32>, vector<4x16xf32>, vector<4x16xf32>)
+func.func @five_vectors(%p: memref<?x16x2xbf16>, %q: memref<16x80x2xbf16>, %o: memref<?x80xf32>) {
+  linalg.generic {
+      indexing_maps = [#key, #query, #score],
+      iterator_types = ["parallel", "parallel", "reduction", "reduction"]}
+      ins(%p, %q : memref<?x16x2xbf16>, memref<16x80x2xbf16>) outs(%o : memref<?x80xf32>) {
   ^bb0(%x: bf16, %y: bf16, %sum: f32):
     %u = arith.extf %x : bf16 to f32
     %v = arith.extf %y : bf16 to f32

@@ -97,8 +97,11 @@ struct RegisterBlock {
 static constexpr int64_t leastAccumulators = 10;
 
 /// Vectors in a row of a block: the more, the fewer scalars are broadcast. Of
-/// 16 registers, 4 would leave too few accumulators.
+/// 16 registers, 4 would leave too few accumulators; of 32, all of a row of a
+/// few more, which no less divide, leave enough.
 static int64_t chooseVectors(int64_t numVectors, unsigned numRegisters) {
+  if (numRegisters >= 32 && (numVectors == 5 || numVectors == 7))
+    return numVectors;
   int64_t vectors = numRegisters >= 32 ? 4 : 2;
   while (numVectors % vectors != 0)
     --vectors;
