@@ -331,30 +331,29 @@ SmallVector<Value> BackwardTiles::emitTile(const BackwardUnit &unit,
 /// `D`, 0 where there is no query.
 Value BackwardTiles::emitDelta(const BackwardTile &tile,
                                ArrayRef<OpFoldResult> offsets) {
-  auto emitColumns = [&](Value rows) {
-    return b.transpose(emitPadded(rows, offsets, tile.count, valueSize,
-                                  /*factor=*/Value(), type),
-                       {1, 0});
-  };
-  Value outputs = emitColumns(op.getOutput()),
-        gradients = isInPairs ? emitColumns(op.getOutputGradient())
-                              : tile.gradientColumns;
-  AffineExpr d, q; // Lanes are the last loop.
-  bindDims(b.getContext(), d, q);
-  AffineMap columns = AffineMap::get(2, 0, {d, q}, b.getContext());
-  Value delta = b.generic({outputs, gradients}, b.fill(empty({lanes}), 0.0),
-                          {columns, columns, AffineMap::get(2, 0, q)},
-                          [&](ValueRange args) {
-                            return b.addF(args[2], b.mulF(args[0], args[1]));
-                          });
-  if (!op.getLogSumExpGradient())
-    return delta;
   OpFoldResult one = b.getIndexAttr(1);
-  Value source = b.slice(op.getLogSumExpGradient(), offsets.drop_back(),
-                         {one, one, tile.count}, /*rank=*/1);
+  auto sliceRows = [&](Value rows) {
+    return b.slice(rows, offsets,
+                   {one, one, tile.count, b.getIndexAttr(valueSize)},
+                   /*rank=*/2);
+  };
+  Value delta = b.fill(empty({lanes}), 0.0);
   Value part = b.slice(delta, b.zeros(1), tile.count);
-  part = b.map({source, part}, part,
-               [&](ValueRange args) { return b.subF(args[1], args[0]); });
+  AffineExpr q, d;
+  bindDims(b.getContext(), q, d);
+  part =
+      b.generic({sliceRows(op.getOutput()), sliceRows(op.getOutputGradient())},
+                part, {{q, d}, {q, d}, {q}}, [&](ValueRange args) {
+                  Value x = b.convert(args[0], type),
+                        y = b.convert(args[1], type);
+                  return b.addF(args[2], b.mulF(x, y));
+                });
+  if (op.getLogSumExpGradient()) {
+    Value source = b.slice(op.getLogSumExpGradient(), offsets.drop_back(),
+                           {one, one, tile.count}, /*rank=*/1);
+    part = b.map({source, part}, part,
+                 [&](ValueRange args) { return b.subF(args[1], args[0]); });
+  }
   return b.insert(part, delta, b.zeros(1), tile.count);
 }
 
