@@ -36,6 +36,16 @@ static int64_t chooseHeads(AttentionBackwardOp op, const CacheModel &model) {
              : 1;
 }
 
+/// Why what weights are multiplied by may not be rounded; empty if it may.
+/// Gradients of scores are small where they cancel. Tangents of scores only do
+/// so in the output: those that captures give them are of any size.
+static StringRef whyNotRounded(AttentionBackwardOp) { return {}; }
+static StringRef whyNotRounded(AttentionTangentOp op) {
+  return op.getCaptureTangents().empty()
+             ? ""
+             : "captures may move scores by more than cancels in bf16";
+}
+
 /// Whether products are of pairs of bf16. Rows of queries, keys and values are
 /// lanes of some of them.
 template <typename Op> static bool canMultiplyInPairs(Op op) {
@@ -51,6 +61,8 @@ template <typename Op> static bool canMultiplyInPairs(Op op) {
   else if (!fillsVectors(op.getQueryType().getDimSize(3)) ||
            !fillsVectors(op.getValueType().getDimSize(3)))
     reason = "the sizes of heads do not fill vectors";
+  else
+    reason = whyNotRounded(op);
   if (reason.empty())
     return true;
   op->emitRemark() << "multiplies bf16 as f32, because " << reason;
