@@ -205,8 +205,13 @@ def ConvertOnlineToVector : Pass<"convert-online-to-vector"> {
     A block that is computed exactly (A13) goes through its keys one by one, with the
     weights in workgroup memory; -1 is the weight of a hidden position.
 
+    Where a loop over keys has one `bounded` block, it carries exponents of powers of 2
+    instead of maxima, which its weights are relative to, and 8 sums of each row, which
+    need no reduction in it.
+
     Loops over tiles are mapped to workgroups, and stay loops where they have one
-    iteration. It is an error if anything of `attn` is left in a tile, with the reason.
+    iteration. Their `attn.warp_rows` is how many rows a warp has, the `lanes` of the
+    `attn.plan` of what is in them. It is an error if anything of `attn` is left in a tile, with the reason.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
@@ -221,7 +226,8 @@ def ConvertForallToGPU : Pass<"convert-forall-to-gpu"> {
   let description = [{
     The `scf.forall` over batch entries, heads and tiles of queries becomes a
     `gpu.launch`, with a workgroup for each iteration: the last loop is `x`, the one
-    before `y`. A workgroup has a warp for each 16 rows of the products in it. Where
+    before `y`. A workgroup has a warp for each 16 rows of the products in it, or for as
+    many as the loop's `attn.warp_rows` says, which becomes the launch's. Where
     the end of a loop in it depends on the iteration of the last loop, as that over
     keys does under a causal mask, the last iterations are the first workgroups: they
     have most to do.
@@ -267,14 +273,15 @@ def CopyToWorkgroup : Pass<"attn-copy-to-workgroup"> {
     of stages of tiles. Rows in it are 16 bytes longer than their elements, so that
     the 8 that `ldmatrix` reads at once are in different banks. So are rows of the
     first factor that are of f32, which matrix units do not multiply exactly, or of
-    more than 128 elements, which are too many for registers.
+    more than 128 elements, which are too many for registers, or more than 64 where a
+    warp has 32 of them.
 
     Where the rows depend on the iteration of a loop, an iteration starts the copies
     of a later one, if their places do not depend on what the loop carries: blocks
     of keys and values arrive while others are computed with. There are up to four
     stages as long as the workgroups of a multiprocessor have room for them, beside
     the first factors, in its `gpu_shared_bytes` of `#attn.target`, three of heads of
-    up to 64 elements and two of longer ones, or 48 KB have; else two if 96 KB have
+    up to 64 elements, with 16 rows in a warp, and two of others, or 48 KB have; else two if 96 KB have
     room for them. An iteration has one barrier. Other copies are waited for at once.
 
     Rows that become numbers of the first factor's type before they are multiplied,
@@ -313,20 +320,26 @@ def DistributeToLanes : Pass<"attn-distribute-to-lanes"> {
   let summary = "Distribute vectors of a workgroup to the lanes of its warps";
   let description = [{
     Every vector in a `gpu.launch` becomes scalars of a thread. Which, its shape says,
-    for M rows of queries, 16 of each warp, and N columns. Lane `4 * g + t` of warp
-    `w` has, of rows `r = 16 * w + g + 8 * h` and columns `c = 8 * n + 2 * t + e`:
+    for M rows of queries and N columns. Each warp has R rows, 16 or the multiple of it
+    that `attn.warp_rows` of the launch says. Lane `4 * g + t` of warp `w` has H = R / 8
+    rows `r = R * w + g + 8 * h`, and columns `c = 8 * n + 2 * t + e`:
 
     | layout        | type    | elements                   | number  |
     |---------------|---------|----------------------------|---------|
-    | fragment      | `MxN`   | all its rows and columns   | `N / 2` |
-    | row slice     | `M`, `Mx1` | of its rows, in each of four lanes | 2 |
+    | fragment      | `MxN`   | all its rows and columns   | `H * N / 4` |
+    | row slice     | `M`, `Mx1` | of its rows, in each of four lanes | `H` |
     | column slice  | `1xN`   | of its columns, in each lane with this `t` | `N / 4` |
     | in workgroup memory | `NxD`, `MxD` | none of its own      |         |
 
-    A fragment is the accumulator of `mma.sync` m16n8k16, and at the same time its
-    first operand, 16 columns at a time: weights become a factor without moving. A
-    `vector.contract` reads its second operand, and its first if that is in
-    workgroup memory too, by `ldmatrix`: see `attn-copy-to-workgroup`.
+    Of 16 rows, a fragment is the accumulator of `mma.sync` m16n8k16, and at the same time
+    its first operand, 16 columns at a time: weights become a factor without moving. A
+    `vector.contract` reads its second operand, once for all rows of a warp, and its
+    first if that is in workgroup memory too, by `ldmatrix`: see
+    `attn-copy-to-workgroup`.
+
+    Rows of a fragment are read and written 16 bytes at a time where they are aligned,
+    or as many as divide a row: the lanes of a row exchange pairs by `gpu.shuffle`, so
+    that each has neighbours. Other rows are read and written element by element.
 
     Of f32 the fragment of the first operand is written to workgroup memory, too, and
     each lane adds up its elements of the product by FMAs, for `k` in their order:
@@ -338,7 +351,7 @@ def DistributeToLanes : Pass<"attn-distribute-to-lanes"> {
     `vector.transfer_read`, `vector.transfer_write`, `vector.gather`, and loops and
     branches of `scf` that carry vectors. Any other one with a vector is an error that names it,
     but vectors of one dimension of fewer than 16 elements, which are a thread's own. Rows
-    in pairs aside, elements are read one by one, from memory with any strides.
+    of fragments aside, elements are read one by one, from memory with any strides.
 
     Threads share the iterations of an `scf.forall` of scalar code, between two
     barriers.

@@ -75,10 +75,10 @@ int64_t CacheModel::getResidentBytes() const {
   return target.getBf16Tiles() ? share : 2 * share;
 }
 
-int64_t CacheModel::getStages(int64_t bytes, int64_t queryBytes,
-                              int64_t size) const {
+int64_t CacheModel::getStages(int64_t bytes, int64_t queryBytes, int64_t size,
+                              int64_t warpRows) const {
   constexpr int64_t kLeastBytes = 48 << 10, kMostBytes = 96 << 10, kMost = 4;
-  int64_t workgroups = size <= 64 ? 3 : 2;
+  int64_t workgroups = size * warpRows <= 64 * 16 ? 3 : 2;
   int64_t free = std::max(target.getGpuSharedBytes() / workgroups -
                               kReservedOfWorkgroup - queryBytes,
                           kLeastBytes);

@@ -122,13 +122,14 @@ public:
                      : getBytesUnderWay();
   }
   /// Blocks of `bytes` that workgroups of a GPU copy ahead, beside queries of
-  /// `queryBytes`, where the longest row has `size` elements: as many as the
-  /// workgroups of a multiprocessor have room for in what it has of workgroup
-  /// memory, of which each takes some for itself: three, whose registers it has
-  /// for short heads, else two; but all that 48 KB have room for. Two if 96 KB
-  /// have room for them, beside which 164 KB of sm_80 have some for queries;
-  /// else 1.
-  int64_t getStages(int64_t bytes, int64_t queryBytes, int64_t size) const;
+  /// `queryBytes`, where the longest row has `size` elements and a warp has
+  /// `warpRows` of them: as many as the workgroups of a multiprocessor have
+  /// room for in what it has of workgroup memory, of which each takes some for
+  /// itself: three, whose registers it has for few short rows, else two; but
+  /// all that 48 KB have room for. Two if 96 KB have room for them, beside
+  /// which 164 KB of sm_80 have some for queries; else 1.
+  int64_t getStages(int64_t bytes, int64_t queryBytes, int64_t size,
+                    int64_t warpRows) const;
   /// Blocks of which it is looked up where they begin that have to be known
   /// before one is read, for its first lines to be there.
   int64_t getBlocksLookedUp() const { return 3; }

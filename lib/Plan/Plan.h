@@ -32,10 +32,14 @@ inline constexpr int64_t kChunkUnit = 256;
 /// Threads of a warp, and the rows that one of its products has.
 inline constexpr int64_t kLanesOfWarp = 32, kRowsOfWarp = 16;
 
-/// Rows of a workgroup's tile, those of four warps, and as many keys of a
-/// block: two of these, the queries and the output fit registers and workgroup
+/// Warps of a workgroup that has a tile of many queries; and keys of a block at
+/// most: two of these, the queries and the output fit registers and workgroup
 /// memory for heads of 128 elements.
-inline constexpr int64_t kRowsOfWorkgroup = 4 * kRowsOfWarp;
+inline constexpr int64_t kWarpsOfWorkgroup = 4, kMostKeysOfBlock = 64;
+
+/// The most rows that are few on a GPU: those of one tile with one product's
+/// rows in a warp.
+inline constexpr int64_t kFewRows = kWarpsOfWorkgroup * kRowsOfWarp;
 
 /// Workgroups of a multiprocessor that parts of keys are computed by; and about
 /// as many keys as a part has at least: another one would cost more than it

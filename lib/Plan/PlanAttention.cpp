@@ -96,6 +96,8 @@ private:
   bool isBatchInvariant() const { return said && said.getBatchInvariant(); }
   /// Heads that may be rows of one tile. Of dropout, they are of one line.
   int64_t getMostHeads() { return op.hasDropout() ? 1 : op.getGroupSize(); }
+  int64_t chooseLanes();
+  bool hasFewTiles(int64_t rows);
   int64_t getMostRowsOfOneTile();
   bool canComputeInRows();
   bool hasTilesInRows();
@@ -136,9 +138,47 @@ private:
 
 } // namespace
 
+/// Keys of a block where a warp has 32 rows, of which each lane has an element
+/// of the output and of scores for each column: as many as a thread's registers
+/// have room for, beside 92 for queries, weights, sums and addresses, and what
+/// `changesScores` needs for each; 0 if there is no room.
+static int64_t chooseKeysForTallWarps(int64_t valueSize, bool changesScores) {
+  constexpr int64_t kMost = 255 - 92, kFewKeys = kMostKeysOfBlock / 2;
+  auto output = int64_t(llvm::alignTo(uint64_t(valueSize), kRowsOfWarp));
+  if (output + kMostKeysOfBlock <= kMost && !changesScores)
+    return kMostKeysOfBlock;
+  return output + kFewKeys <= kMost ? kFewKeys : 0;
+}
+
+/// On a GPU, the rows of a warp. Each product of a warp reads keys or values
+/// from workgroup memory, which cannot keep up with matrix units unless a warp
+/// has two products' rows for each read. That takes registers; and of few rows,
+/// or few tiles, there would be too few warps.
+int64_t AttentionPlanner::chooseLanes() {
+  if (!isForGPU())
+    return getLanesOfVector();
+  int64_t rows = getSaid(&PlanAttr::getRows);
+  bool isFew = (rows && rows <= kFewRows) ||
+               (count.isExact && count.most * getMostHeads() <= kFewRows);
+  bool hasRoom = !op.getElementType().isF32() && headSize <= 128 &&
+                 chooseKeysForTallWarps(valueSize, op.hasScore()) > 0;
+  return isFew || !hasRoom || hasFewTiles(2 * kFewRows) ? kRowsOfWarp
+                                                        : 2 * kRowsOfWarp;
+}
+
+/// Whether it is known that tiles of `rows` would leave multiprocessors of a
+/// GPU without a workgroup.
+bool AttentionPlanner::hasFewTiles(int64_t rows) {
+  int64_t batch = op.getQueryType().getDimSize(0);
+  return count.isExact && !ShapedType::isDynamic(batch) &&
+         batch * op.getNumQueryHeads() *
+                 int64_t(llvm::divideCeil(count.most, rows)) <
+             target.getGpuMultiprocessors();
+}
+
 int64_t AttentionPlanner::getMostRowsOfOneTile() {
   if (isForGPU())
-    return kRowsOfWorkgroup;
+    return kWarpsOfWorkgroup * lanes;
   return isVariant() ? model.getVariantRows(headSize + valueSize)
                      : model.getPlainRows();
 }
@@ -180,7 +220,7 @@ int64_t AttentionPlanner::chooseHeads() {
   if (!isForGPU())
     return isFew() ? groupSize : 1;
   int64_t said = getSaid(&PlanAttr::getRows);
-  int64_t most = said ? said : getMostRowsOfOneTile();
+  int64_t most = said ? said : kFewRows;
   return count.isExact && count.most <= most / groupSize ? groupSize : 1;
 }
 
@@ -274,7 +314,7 @@ bool AttentionPlanner::isOneTileOfGPU() {
 /// Tiles of many queries are parallel without chunks.
 int64_t AttentionPlanner::chooseChunk() {
   if (isForGPU())
-    return isOneTileOfGPU() ? kLeastKeysOfPart : 0;
+    return isOneTileOfGPU() && rows <= kFewRows ? kLeastKeysOfPart : 0;
   bool isSplit = !isInParallelLoop(op) && !isBatchInvariant() &&
                  (isFew() || hasAtMost(rows));
   return isSplit ? model.getChunk() : 0;
@@ -309,7 +349,7 @@ static int64_t chooseKeysForMatrixUnits(int64_t size) {
   int64_t elements = size > 128 ? 1 << 12 : 1 << 13;
   int64_t keys =
       int64_t(llvm::bit_floor(uint64_t(elements / std::max<int64_t>(1, size))));
-  return std::clamp<int64_t>(keys, 16, kRowsOfWorkgroup);
+  return std::clamp<int64_t>(keys, 16, kMostKeysOfBlock);
 }
 
 /// Keys of a block that are read as `stored`, of attention on `type`. The
@@ -321,7 +361,7 @@ static int64_t chooseKeysOfBlock(OnlineLayout layout, Type type, Type stored,
   // none leaves the unit that parts of keys are made of.
   if (layout == OnlineLayout::Mma && type.isF32())
     return std::min(model.getStreamedKeys(size * 4, /*isInteger=*/false),
-                    kRowsOfWorkgroup);
+                    kMostKeysOfBlock);
   if (layout == OnlineLayout::Rows) {
     int64_t bytes = size * stored.getIntOrFloatBitWidth() / 8;
     return model.getStreamedKeys(bytes, isa<IntegerType>(stored));
@@ -339,6 +379,9 @@ static int64_t chooseKeysOfBlock(OnlineLayout layout, Type type, Type stored,
 }
 
 int64_t AttentionPlanner::chooseKeys() {
+  if (isForGPU() && lanes > kRowsOfWarp)
+    if (int64_t keys = chooseKeysForTallWarps(valueSize, op.hasScore()))
+      return keys;
   return chooseKeysOfBlock(layout, op.getElementType(),
                            getStoredType(op.getKey()),
                            std::max(headSize, valueSize), model);
@@ -361,7 +404,7 @@ FailureOr<PlanAttr> AttentionPlanner::plan(QueryCount number) {
   auto use = [](int64_t given, int64_t chosen) {
     return given ? given : chosen;
   };
-  lanes = use(getSaid(&PlanAttr::getLanes), getLanesOfVector());
+  lanes = use(getSaid(&PlanAttr::getLanes), chooseLanes());
   heads = use(getSaid(&PlanAttr::getHeads), chooseHeads());
   headSize = use(getSaid(&PlanAttr::getHeadSize), chooseHeadSize());
   restRows = said && said.getRest() ? said.getRest().getRows() : chooseRest();
@@ -462,6 +505,9 @@ LogicalResult AttentionPlanner::check() {
   if (lanes % unit != 0 || !llvm::isPowerOf2_64(uint64_t(lanes)))
     return refuse("lanes") << "expected a power of 2 and multiple of " << unit
                            << ", got " << lanes;
+  if (isForGPU() && lanes > 2 * kRowsOfWarp)
+    return refuse("lanes") << "expected at most " << 2 * kRowsOfWarp
+                           << " on a GPU, got " << lanes;
   if (heads != 1 && heads != op.getGroupSize())
     return refuse("heads") << "expected 1 or the " << op.getGroupSize()
                            << " that share keys and values, got " << heads;

@@ -48,16 +48,18 @@ unsigned toConstant(mlir::Value value) {
   return isConstant ? unsigned(number.getZExtValue()) : 0;
 }
 
-LoweredAttention lower(std::int64_t headSize) {
+/// Of so many rows of a warp.
+LoweredAttention lower(std::int64_t headSize, int warpRows = 16) {
   std::string text = R"(
 !queries = tensor<1x2xQUERIESxHEADxf16>
 !keys = tensor<1x2xKEYSxHEADxf16>
 func.func @attend(%query: !queries, %key: !keys, %value: !keys) -> !queries {
   %init = tensor.empty() : !queries
   %output = attn.attention ins(%query, %key, %value : !queries, !keys, !keys)
-      outs(%init : !queries)
+      outs(%init : !queries) {attn.plan = #attn.plan<lanes = LANES>}
   return %output : !queries
 })";
+  text = replaceAll(text, "LANES", std::to_string(warpRows));
   text = replaceAll(text, "QUERIES", std::to_string(numQueries));
   text = replaceAll(text, "KEYS", std::to_string(numKeys));
   text = replaceAll(text, "HEAD", std::to_string(headSize));
@@ -172,6 +174,22 @@ TEST(EmulatedAttention, FourStages) {
   expectRight(attention.kernels, "attend_kernel", runWith(attention, 16));
 }
 
+/// Warps of 32 rows, of which the last tile has few. Queries of the longer
+/// heads are read from workgroup memory.
+TEST(EmulatedAttention, TallWarps) {
+  for (std::int64_t headSize : {40, 64, 128}) {
+    SCOPED_TRACE(headSize);
+    LoweredAttention attention = lower(headSize, /*warpRows=*/32);
+    expectRight(attention.kernels, "attend_kernel",
+                runWith(attention, headSize));
+  }
+}
+
+TEST(EmulatedAttention, TallWarpsOfRowsThatAreNotAligned) {
+  LoweredAttention attention = lower(64, /*warpRows=*/32);
+  expectRight(attention.kernels, "attend_kernel", runWith(attention, 64, 3));
+}
+
 /// Queries of long heads are read from workgroup memory too.
 TEST(EmulatedAttention, LongHeads) {
   LoweredAttention attention = lower(256);
@@ -194,6 +212,12 @@ Factors makeLargeFactors(std::int64_t headSize, std::uint64_t seed) {
   }
   factors.key.assign(numHeads * numKeys * headSize, f16(60000.0f));
   return factors;
+}
+
+TEST(EmulatedAttention, LargeScoresOfTallWarps) {
+  LoweredAttention attention = lower(64, /*warpRows=*/32);
+  expectRight(attention.kernels, "attend_kernel",
+              runWith(attention, 64, /*shift=*/0, makeLargeFactors));
 }
 
 TEST(EmulatedAttention, LargeScores) {

@@ -30,7 +30,7 @@
 // CHECK: scf.if %[[ALIGNED]]
 // CHECK: nvgpu.device_async_copy
 // CHECK: %[[FIRST:.*]] = nvgpu.device_async_create_group
-// CHECK: scf.for %[[I:[^ ]*]] = %c0 to %[[N:[^ ]*]] step %c64 iter_args(%{{[^ ]*}} = %{{[^ ]*}}, %[[GROUP:.*]] = %[[FIRST]], %[[STAGE:.*]] = %c0, %[[ADDRESS:[^ ]*]] =
+// CHECK: scf.for %[[I:[^ ]*]] = %c0 to %[[N:[^ ]*]] step %c64 iter_args(%{{[^ ]*}} = %{{[^ ]*}}, %[[GROUP:.*]] = %[[FIRST]], %[[STAGE:.*]] = %c0_i32, %[[ADDRESS:[^ ]*]] =
 // CHECK: nvgpu.device_async_wait %[[GROUP]] {numGroups = 0 : i32}
 // CHECK-NEXT: gpu.barrier
 // CHECK: %[[NEXT:.*]] = arith.addi %[[I]], %c64
@@ -60,7 +60,8 @@
 // CHECK: memref.load %[[SOURCE]]
 // CHECK: memref.store
 // CHECK: %[[NEW:.*]] = nvgpu.device_async_create_group
-// CHECK: %[[TILE:.*]] = memref.subview %[[BUFFER]][%[[STAGE]], 0, 0] [1, 64, 256]
+// CHECK: %[[AT:.*]] = arith.index_castui %[[STAGE]]
+// CHECK: %[[TILE:.*]] = memref.subview %[[BUFFER]][%[[AT]], 0, 0] [1, 64, 256]
 // CHECK-NOT: gpu.barrier
 // CHECK: %[[READ:.*]] = vector.transfer_read %[[TILE]]{{.*}} {in_bounds = [true, true]}
 // CHECK: vector.contract {{.*}} %[[READ]],
@@ -304,7 +305,7 @@ func.func @columns(%y: !rows, %out: memref<32x48xf32>) {
 // CHECK-SAME: %[[Y:[^,]*]]: memref<?x40xi8>, %[[SCALES:[^,]*]]: memref<?xf32>
 // CHECK: memref.alloca() : memref<4x64x56xf16, #gpu.address_space<workgroup>>
 // CHECK: %[[ALIGNED:.*]] = arith.cmpi eq
-// CHECK: scf.for %[[I:[^ ]*]] = %c0 to %[[N:[^ ]*]] step %c64 iter_args(%{{[^ ]*}} = %{{[^ ]*}}, %{{[^ ]*}} = %{{[^ ]*}}, %{{[^ ]*}} = %c0) ->
+// CHECK: scf.for %[[I:[^ ]*]] = %c0 to %[[N:[^ ]*]] step %c64 iter_args(%{{[^ ]*}} = %{{[^ ]*}}, %{{[^ ]*}} = %{{[^ ]*}}, %{{[^ ]*}} = %c0_i32, %{{[^ ]*}} = %c3_i32) ->
 // CHECK: gpu.barrier
 // CHECK: %[[NEXT:.*]] = arith.addi %[[I]], %c192
 // CHECK: %[[OF_ROWS:.*]] = memref.subview %[[SCALES]][%[[NEXT]]]

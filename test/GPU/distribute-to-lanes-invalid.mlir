@@ -121,3 +121,16 @@ func.func @vector_in_an_iteration(%x: f32, %out: memref<vector<16xf32>>) {
   }
   return
 }
+
+// -----
+
+func.func @rows_of_a_warp() {
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  // expected-error @+1 {{expected a multiple of 16 as 'attn.warp_rows', got 24 : index}}
+  gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
+             threads(%tx, %ty, %tz) in (%sx = %c32, %sy = %c1, %sz = %c1) {
+    gpu.terminator
+  } {attn.warp_rows = 24 : index}
+  return
+}

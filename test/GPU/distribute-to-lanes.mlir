@@ -11,7 +11,12 @@
 // CHECK: gpu.launch {{.*}} dynamic_shared_memory_size %c3072_i32
 // CHECK: %[[BASE:.*]] = gpu.dynamic_shared_memory
 // CHECK: %[[VIEW:.*]] = memref.view %[[BASE]]{{.*}} to memref<2x32x24xf16, #gpu.address_space<workgroup>>
-// CHECK-COUNT-4: vector.load {{.*}} vector<2xf16>
+// A lane loads 4 neighbours of each of its two rows at once, of rows that are
+// aligned, and exchanges pairs with the other lanes of the row.
+// CHECK: vector.load {{.*}} {alignment = 8 : i64} : memref<16x16xf16>, vector<4xf16>
+// CHECK: gpu.shuffle xor %{{.*}}, %c1_i32, %c32_i32 : i32
+// CHECK: } else {
+// CHECK-COUNT-8: memref.load {{.*}} memref<16x16xf16>
 // CHECK: %[[TILE:.*]] = memref.subview %[[VIEW]]
 // CHECK: nvgpu.ldmatrix %[[TILE]]{{.*}} {numTiles = 4 : i32, transpose = false}
 // CHECK-COUNT-2: nvvm.mma.sync
@@ -23,6 +28,8 @@
 // The lane has 16 elements.
 // CHECK-COUNT-16: math.exp2
 // CHECK-NOT: math.exp2
+// CHECK: vector.store {{.*}} {alignment = 16 : i64} : memref<16x32xf32>, vector<4xf32>
+// CHECK: } else {
 // CHECK-COUNT-8: vector.store {{.*}} vector<2xf32>
 func.func @product(%x: memref<16x16xf16>, %out: memref<16x32xf32>) {
   %c0 = arith.constant 0 : index
@@ -125,11 +132,16 @@ func.func @indices(%out: memref<i1>) {
 // Columns of a vector: some of a lane's elements.
 // CHECK-LABEL: func.func @columns
 // CHECK-SAME: %[[X:[a-z0-9]*]]: memref<16x32xf32>, %[[OUT:[a-z0-9]*]]: memref<16x16xf32>
-// Pairs that are aligned are one access each.
+// Of rows that are aligned, 16 bytes are one access each: two pairs, of which a lane
+// gives one to its neighbour and gets another.
 // CHECK: %[[PAIRS:.*]]:4 = scf.if
-// CHECK: %[[NEXT:.*]] = arith.addi %[[FIRST:.*]], %c8
-// CHECK: vector.load %[[X]][%[[ROW:.*]], %[[NEXT]]] {alignment = 8 : i64}
-// CHECK-COUNT-3: vector.load %[[X]]{{.*}} {alignment = 8 : i64}
+// CHECK: %[[FOUR:.*]] = vector.load %[[X]][%[[ROW:.*]], %{{.*}}] {alignment = 16 : i64} : {{.*}}, vector<4xf32>
+// CHECK: %[[LOW:.*]] = vector.extract_strided_slice %[[FOUR]] {offsets = [0]
+// CHECK: %[[HIGH:.*]] = vector.extract_strided_slice %[[FOUR]] {offsets = [2]
+// CHECK: %[[SENT:.*]] = arith.select %[[UPPER:.*]], %[[LOW]], %[[HIGH]]
+// CHECK-COUNT-2: gpu.shuffle xor %{{.*}}, %c1_i32, %c32_i32 : f32
+// CHECK: arith.select %[[UPPER]], %[[HIGH]], %{{.*}}
+// CHECK-COUNT-3: vector.load %[[X]]{{.*}} {alignment = 16 : i64}
 // CHECK: } else {
 // CHECK-COUNT-8: memref.load %[[X]]
 // CHECK: %[[E:.*]] = vector.extract %[[PAIRS]]#0[0]
@@ -138,9 +150,10 @@ func.func @indices(%out: memref<i1>) {
 // CHECK-NOT: math.exp2
 // CHECK: scf.if
 // CHECK: %[[STORED:.*]] = vector.from_elements %[[P]], %{{.*}}
-// CHECK: vector.store %[[STORED]], %[[OUT]][%[[ROW]], %[[FIRST]]] {alignment = 8 : i64}
+// CHECK: gpu.shuffle xor
+// CHECK: vector.store %{{.*}}, %[[OUT]][%[[ROW]], %{{.*}}] {alignment = 16 : i64} : {{.*}}, vector<4xf32>
 // CHECK: } else {
-// CHECK: vector.store %{{.*}}, %[[OUT]][%[[ROW]], %[[FIRST]]] : memref
+// CHECK: vector.store %{{.*}}, %[[OUT]][%[[ROW]], %{{.*}}] : memref
 func.func @columns(%x: memref<16x32xf32>, %out: memref<16x16xf32>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -371,5 +384,42 @@ func.func @missing_columns(%x: f32, %out: memref<?x13xf32>) {
     vector.transfer_write %v, %out[%c0, %c0] {in_bounds = [false, false]} : vector<16x16xf32>, memref<?x13xf32>
     gpu.terminator
   }
+  return
+}
+
+// -----
+
+!keys = memref<16x16xf16, #gpu.address_space<workgroup>>
+
+// A warp of 32 rows multiplies each part of the second factor that it has read with
+// two of the first. A lane has four rows, of which a maximum takes two shuffles each.
+// CHECK-LABEL: func.func @tall
+// CHECK: gpu.launch
+// CHECK: nvgpu.ldmatrix
+// CHECK-NOT: nvgpu.ldmatrix
+// CHECK-COUNT-4: nvvm.mma.sync
+// CHECK-NOT: nvvm.mma.sync
+// CHECK-COUNT-8: gpu.shuffle xor %{{.*}} : f32
+// CHECK-NOT: gpu.shuffle xor
+// CHECK-COUNT-4: memref.store
+// CHECK-NOT: memref.store
+func.func @tall(%x: memref<32x16xf16>, %out: memref<32xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  %h0 = arith.constant 0.0 : f16
+  gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
+             threads(%tx, %ty, %tz) in (%sx = %c32, %sy = %c1, %sz = %c1) {
+    %zero = arith.constant dense<0.0> : vector<32x16xf32>
+    %low = arith.constant dense<0xFF800000> : vector<32xf32>
+    %a = vector.transfer_read %x[%c0, %c0], %h0 {in_bounds = [true, true]} : memref<32x16xf16>, vector<32x16xf16>
+    %keys = memref.alloca() : !keys
+    %b = vector.transfer_read %keys[%c0, %c0], %h0 {in_bounds = [true, true]} : !keys, vector<16x16xf16>
+    %s = vector.contract {indexing_maps = [affine_map<(q, j, d) -> (q, d)>, affine_map<(q, j, d) -> (j, d)>, affine_map<(q, j, d) -> (q, j)>], iterator_types = ["parallel", "parallel", "reduction"]}
+        %a, %b, %zero : vector<32x16xf16>, vector<16x16xf16> into vector<32x16xf32>
+    %m = vector.multi_reduction <maximumf>, %s, %low [1] : vector<32x16xf32> to vector<32xf32>
+    vector.transfer_write %m, %out[%c0] {in_bounds = [true]} : vector<32xf32>, memref<32xf32>
+    gpu.terminator
+  } {attn.warp_rows = 32 : index}
   return
 }

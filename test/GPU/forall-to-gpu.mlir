@@ -447,3 +447,30 @@ func.func @outputs(%x: memref<?xf32>, %y: memref<?xindex>, %z: memref<f32>) {
   }
   return
 }
+
+// -----
+
+func.func @no_rows_of_a_warp(%n: index, %out: memref<?x32xf32>) {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant dense<0.0> : vector<32xf32>
+  // expected-error @+1 {{expected a multiple of 16 as 'attn.warp_rows', got 0 : index}}
+  scf.forall (%i) in (%n) {
+    vector.transfer_write %zero, %out[%i, %c0] {in_bounds = [true]} : vector<32xf32>, memref<?x32xf32>
+  } {attn.warp_rows = 0 : index}
+  return
+}
+
+// -----
+
+// A warp for each 32 rows, if the loop says so.
+// CHECK-LABEL: func.func @tall_warps
+// CHECK: gpu.launch {{.*}} threads({{.*}}) in (%{{.*}} = %c32
+// CHECK: {attn.warp_rows = 32 : index}
+func.func @tall_warps(%n: index, %out: memref<?x32xf32>) {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant dense<0.0> : vector<32xf32>
+  scf.forall (%i) in (%n) {
+    vector.transfer_write %zero, %out[%i, %c0] {in_bounds = [true]} : vector<32xf32>, memref<?x32xf32>
+  } {attn.warp_rows = 32 : index}
+  return
+}

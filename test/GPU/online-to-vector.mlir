@@ -17,16 +17,19 @@
 // CHECK: %[[KEEP:.*]] = arith.cmpi sle, %{{.*}} : vector<16x32xindex>
 // CHECK: %[[T:.*]] = arith.select %{{.*}}, %[[S]], %{{.*}} : vector<16x32xi1>, vector<16x32xf32>
 // CHECK: %[[M:.*]] = vector.multi_reduction <maximumf>, %[[T]], %{{.*}} [1] : vector<16x32xf32> to vector<16xf32>
-// CHECK: arith.mulf %[[M]], %{{.*}} : vector<16xf32>
+// Weights are relative to a power of 2, of which the lowest one is that of no key.
+// CHECK: %[[SCALED:.*]] = arith.mulf %[[M]], %{{.*}} : vector<16xf32>
+// CHECK: %[[NEXT:.*]] = arith.maximumf %[[SCALED]], %{{.*}} : vector<16xf32>
+// CHECK: arith.subf %{{.*}}, %[[NEXT]] : vector<16xf32>
 // CHECK: %[[E:.*]] = math.fma %[[T]], %{{.*}}, %{{.*}} : vector<16x32xf32>
 // CHECK: %[[P:.*]] = math.exp2 %[[E]] : vector<16x32xf32>
 // CHECK: %[[W:.*]] = arith.truncf %[[P]] : vector<16x32xf32> to vector<16x32xf16>
 // CHECK: vector.contract {{.*}} %[[W]], %{{.*}} : vector<16x32xf16>, vector<32x64xf16> into vector<16x64xf32>
-// Where all keys are there and visible, nothing is selected, and nothing branches.
+// Where all keys are there and visible, no score is selected, and nothing branches.
 // CHECK: } else {
-// CHECK-NOT: {{scf.if|arith.select}}
+// CHECK-NOT: {{scf.if|arith.select .* vector<16x32xf32>}}
 // CHECK: vector.contract {{.*}} into vector<16x32xf32>
-// CHECK-NOT: {{scf.if|arith.select}}
+// CHECK-NOT: {{scf.if|arith.select .* vector<16x32xf32>}}
 // CHECK: vector.contract {{.*}} into vector<16x64xf32>
 // Whether all are finite: products with 0, added up.
 // CHECK: %[[Z0:.*]] = math.fma %{{.*}}, %[[ZERO:.*]], %[[ZERO]] : vector<16x16xf32>

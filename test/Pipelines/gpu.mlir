@@ -11,12 +11,13 @@
 // OPS-NOT: {{^ *(%.* = )?"([^gln]|g[^p]|gpu\.[^m]|l[^l]|n[^v]|nv[^v])}}
 // OPS: "func.func"
 
-// Vectors of the workgroup: a tile of 64 queries times 64 keys.
+// Vectors of the workgroup: a tile of 128 queries times 32 keys, which scores leave
+// registers for.
 // STAGES-LABEL: IR Dump After ConvertOnlineToVector
 // STAGES-NOT: attn.online
 // STAGES: scf.forall
-// STAGES: vector.contract {{.*}} : vector<64x64xf16>, vector<64x64xf16> into vector<64x64xf32>
-// STAGES: vector.contract {{.*}} : vector<64x64xf16>, vector<64x64xf16> into vector<64x64xf32>
+// STAGES: vector.contract {{.*}} : vector<128x64xf16>, vector<32x64xf16> into vector<128x32xf32>
+// STAGES: vector.contract {{.*}} : vector<128x32xf16>, vector<32x64xf16> into vector<128x64xf32>
 
 // Two stages of keys and of values, which the loop over blocks has copied.
 // STAGES-LABEL: IR Dump After CopyToWorkgroup

@@ -88,7 +88,7 @@ func.func @bounded(%q: !q, %k: !k, %n: index) -> (!q, !q) {
 // CHECK-LABEL: func.func @pairs
 // AVX2: attn.plan = #attn.plan<layout = lanes, heads = 1, rows = 32, lanes = 8, head_size = 72, keys = 32>
 // ZEN4: attn.plan = #attn.plan<layout = pairs, heads = 1, rows = 32, lanes = 16, head_size = 72, keys = 64, packs = shared>
-// GPU: attn.plan = #attn.plan<layout = mma, heads = 1, rows = 64, lanes = 16, head_size = 72, keys = 64>
+// GPU: attn.plan = #attn.plan<layout = mma, heads = 1, rows = 128, lanes = 32, head_size = 72, keys = 64>
 func.func @pairs(%q: !bq, %k: !bk) -> !bq {
   %r = attn.attention ins(%q, %k, %k : !bq, !bk, !bk) outs(%q : !bq)
   return %r : !bq

@@ -213,6 +213,26 @@ std::vector<size_t> findPath(const Flow &flow, size_t first,
   return path;
 }
 
+/// Which instructions are in a loop in the loop that begins with `first`.
+std::vector<bool> findInner(const Flow &flow, size_t first) {
+  std::vector<bool> isInner(flow.next.size());
+  for (auto [begin, end] : flow.loops) {
+    std::vector<bool> isIn(flow.next.size());
+    isIn[end] = true;
+    bool isBehind = false; // What may follow `begin` is before it here.
+    for (size_t n = flow.order.size(); n-- > 0 && !isBehind;) {
+      size_t i = flow.order[n];
+      for (size_t next : flow.next[i])
+        isIn[i] = isIn[i] || (isIn[next] && i != end);
+      isBehind = i == begin;
+    }
+    if (isIn[begin] && !isIn[first])
+      for (size_t i = 0; i < isIn.size(); ++i)
+        isInner[i] = isInner[i] || isIn[i];
+  }
+  return isInner;
+}
+
 bool isInteger(const DeviceInstruction &instruction) {
   const std::string &name = instruction.mnemonic;
   static const char *const names[] = {"IMAD", "IADD",  "LEA",   "LOP3",
@@ -280,8 +300,11 @@ test::findHotPath(const std::vector<DeviceInstruction> &code) {
   std::vector<size_t> path;
   Score most = {0, 0, 0};
   for (auto [first, last] : flow.loops) {
+    // Copies in loops of their own are what runs where rows are missing.
+    std::vector<bool> isInner = findInner(flow, first);
     auto score = [&](size_t i) {
-      return Score{starts(code[i], product), starts(code[i], "LDGSTS"), -1};
+      return Score{starts(code[i], product),
+                   starts(code[i], "LDGSTS") && !isInner[i], -1};
     };
     std::vector<size_t> candidate = findPath(
         flow, first, [last = last](size_t i) { return i == last; }, score);
@@ -316,6 +339,7 @@ test::findHotPath(const std::vector<DeviceInstruction> &code) {
   hot.asyncCopies = countOf("LDGSTS");
   hot.barriers = countOf("BAR.");
   hot.shuffles = countOf("SHFL");
+  hot.spills = countOf("LDL") + countOf("STL");
   hot.exposedExponentials = hasMatrices ? countExposed(code, path) : 0;
   hot.narrowAccesses = count(wide, isNarrow);
   return hot;

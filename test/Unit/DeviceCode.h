@@ -24,8 +24,9 @@ struct DeviceInstruction {
 
 /// What a warp executes of the loop of a kernel with the most products, in an
 /// iteration in which nothing rare happens: of the paths with the most
-/// products, and of those with the most copies, the shortest. Products are of
-/// matrices, HMMA, and FFMA where a kernel has none of those, as of f32.
+/// products, and of those with the most copies that are in no loop of their
+/// own, the shortest. Products are of matrices, HMMA, and FFMA where a kernel
+/// has none of those, as of f32.
 struct HotPath {
   long instructions = 0;
   long integer = 0; ///< Of integers, and not uniform.
@@ -34,6 +35,7 @@ struct HotPath {
   long asyncCopies = 0; ///< LDGSTS, as cp.async is called.
   long barriers = 0;    ///< Of workgroups.
   long shuffles = 0;
+  long spills = 0; ///< Loads and stores of registers that are in memory.
   /// Exponentials in front of the second product, which so wait for nothing but
   /// themselves: those behind its first mma are in its shadow. None are counted
   /// without mma, which nothing can be in the shadow of.

@@ -72,6 +72,34 @@ EXIT)"));
   EXPECT_EQ(hot->narrowAccesses, 3);
 }
 
+/// Copies in a loop of their own are those of rows of which some are missing,
+/// however many there are. Registers in memory are counted in the path alone.
+TEST(DeviceCode, LeavesOutLoopsOverRows) {
+  std::optional<HotPath> hot = findHotPath(read(R"(STL [R1], R0
+.L_x_0:
+@P0 BRA `(.L_x_1)
+LDGSTS.E.BYPASS.128 [R4], [R2.64]
+LDGSTS.E.BYPASS.128 [R4+0x10], [R2.64+0x10]
+BRA `(.L_x_3)
+.L_x_1:
+LDL R3, [R1]
+.L_x_2:
+LDGSTS.E.BYPASS.128 [R4], [R2.64], P3
+LDGSTS.E.BYPASS.128 [R4+0x10], [R2.64+0x10], P3
+LDGSTS.E.BYPASS.128 [R4+0x20], [R2.64+0x20], P3
+@P2 BRA `(.L_x_2)
+.L_x_3:
+HMMA.16816.F32 R8, R4, R6, R8
+LDL R0, [R1]
+@P1 BRA `(.L_x_0)
+STG.E [R2.64], R8
+EXIT)"));
+  ASSERT_TRUE(hot);
+  EXPECT_EQ(hot->asyncCopies, 2);
+  EXPECT_EQ(hot->spills, 1);
+  EXPECT_EQ(hot->instructions, 7);
+}
+
 /// Without mma, the loop with the most multiplications is the hot one.
 TEST(DeviceCode, CountsProductsOfF32) {
   std::optional<HotPath> hot = findHotPath(read(R"(.L_x_0:

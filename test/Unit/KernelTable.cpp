@@ -53,9 +53,9 @@ constexpr Variant variants[] = {
 };
 
 constexpr const char *numberNames[] = {
-    "shared_bytes", "registers",   "spill_bytes", "workgroups", "instructions",
-    "integer",      "products",    "ldmatrix",    "cp_async",   "barriers",
-    "shfl",         "exposed_ex2", "narrow"};
+    "shared_bytes", "registers", "spill_bytes", "workgroups", "instructions",
+    "integer",      "products",  "ldmatrix",    "cp_async",   "barriers",
+    "shfl",         "spills",    "exposed_ex2", "narrow"};
 static_assert(std::size(numberNames) == numKernelNumbers);
 
 std::string writeKernel(const std::string &element, int headSize,
@@ -184,6 +184,7 @@ Status measureModule(mlir::gpu::GPUModuleOp kernels,
     numbers[cpAsync] += hot->asyncCopies;
     numbers[barriers] += hot->barriers;
     numbers[shfl] += hot->shuffles;
+    numbers[spills] += hot->spills;
     numbers[exposedEx2] += hot->exposedExponentials;
     numbers[narrow] += hot->narrowAccesses;
   }

@@ -50,6 +50,7 @@ enum KernelNumber {
   cpAsync,
   barriers,
   shfl,
+  spills, ///< Loads and stores of registers that are in memory.
   exposedEx2,
   narrow, ///< Accesses of 1 or 2 bytes.
   numKernelNumbers

@@ -8,6 +8,7 @@
 #include "dialect/Shared/IndexBuilder.h"
 #include "lib/GPU/ForallToGPU/HostCode.h"
 #include "lib/GPU/Passes.h"
+#include "lib/GPU/WarpRows.h"
 #include "lib/Plan/Plan.h"
 
 #include "mlir/Analysis/SliceAnalysis.h"
@@ -27,15 +28,18 @@ using namespace mlir::attn;
 
 namespace {
 
-/// A warp for each 16 rows of the products in a tile and of what it writes. Of
-/// keys that are all hidden, there are no products.
+/// A warp for so many rows of the products in a tile, and of what it writes, as
+/// the loop says. Of keys that are all hidden, there are no products.
 FailureOr<int64_t> findNumThreads(scf::ForallOp loop) {
+  FailureOr<int64_t> warpRows = getWarpRows(loop);
+  if (failed(warpRows))
+    return failure();
   int64_t rows = 0;
   bool agree = true;
   auto addRows = [&](Type type) {
     auto vector = dyn_cast<VectorType>(type);
     int64_t own = vector && vector.getRank() > 0 ? vector.getDimSize(0) : 0;
-    agree &= own > 0 && own % kRowsOfWarp == 0 && (rows == 0 || rows == own);
+    agree &= own > 0 && own % *warpRows == 0 && (rows == 0 || rows == own);
     rows = own;
   };
   loop.walk([&](vector::ContractionOp op) { addRows(op.getResultType()); });
@@ -44,8 +48,8 @@ FailureOr<int64_t> findNumThreads(scf::ForallOp loop) {
     return loop.emitOpError(
                "expected products and writes of one number of rows "
                "that is a multiple of ")
-           << kRowsOfWarp << " in a tile for a GPU";
-  return rows / kRowsOfWarp * kLanesOfWarp;
+           << *warpRows << " in a tile for a GPU";
+  return rows / *warpRows * kLanesOfWarp;
 }
 
 /// Emits how many iterations each dimension of `loop` has.
@@ -148,6 +152,8 @@ LogicalResult convertTiles(RewriterBase &rewriter, scf::ForallOp loop) {
     firsts[dim] = emitLaunches(b, grid[dim]);
   bool isUneven = isUnevenInLast(loop);
   gpu::LaunchOp launch = emitLaunch(b, grid, *threads);
+  if (Attribute rows = loop->getAttr(kWarpRowsAttr))
+    launch->setAttr(kWarpRowsAttr, rows);
   gpu::KernelDim3 ids = launch.getBlockIds();
   SmallVector<Value> numbers = {ids.x, ids.y, ids.z};
   // Workgroups start in the order of their numbers. Those that have most to do

@@ -20,6 +20,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
 
+#include <limits>
 #include <numbers>
 
 using namespace mlir;
@@ -74,16 +75,38 @@ static Value emitPositionScores(OpBuilder &builder, OnlineAttentionOp op,
                                         b.zero(element), inBounds);
 }
 
+bool attn::isRelativeToPower(OnlineAttentionOp op) {
+  return op.getBounded() && findFusedScale(op);
+}
+
+/// The difference of equal infinities would be NaN.
+constexpr double kLowest = std::numeric_limits<float>::lowest();
+
+Value attn::emitExponents(OpBuilder &builder, Location loc, Value maxima) {
+  MathBuilder b(loc, builder);
+  return arith::MaximumFOp::create(b, b.mul(maxima, std::numbers::log2e),
+                                   b.real(maxima, kLowest));
+}
+
+Value attn::emitMaxima(OpBuilder &builder, Location loc, Value exponents) {
+  MathBuilder b(loc, builder);
+  return b.select(b.isEqual(exponents, kLowest),
+                  b.real(exponents, -MathBuilder::kInfinity),
+                  b.mul(exponents, std::numbers::ln2));
+}
+
 namespace {
 
 /// Emits the attention of one block of keys, whose query and state are vectors.
 class BlockEmitter {
 public:
-  BlockEmitter(OnlineAttentionOp op, OpBuilder &builder, int64_t keys)
+  BlockEmitter(OnlineAttentionOp op, OpBuilder &builder, int64_t keys,
+               bool hasExponents)
       : op(op), b(op.getLoc(), builder), f32(b.getF32Type()),
         query(op.getQueryMutable().get()),
         rows(cast<VectorType>(query.getType()).getDimSize(0)), keys(keys),
-        state(op.getOuts()), fusedScale(findFusedScale(op)) {}
+        state(op.getOuts()), fusedScale(findFusedScale(op)),
+        hasExponents(hasExponents) {}
 
   using State = FailureOr<SmallVector<Value>>;
 
@@ -145,8 +168,8 @@ private:
     FailureOr<Value> scores = emitScores();
     if (failed(scores))
       return failure();
-    Softmax softmax = op.getBounded() && fusedScale ? emitFusedSoftmax(*scores)
-                                                    : emitSoftmax(*scores);
+    Softmax softmax = isRelativeToPower(op) ? emitFusedSoftmax(*scores)
+                                            : emitSoftmax(*scores);
     Value rescaled = b.mul(
         state[0], broadcastTo(b, softmax.factor,
                               cast<VectorType>(state[0].getType()).getShape()));
@@ -203,16 +226,17 @@ private:
   /// with a scale are rounded by hundreds if they are large, and weights
   /// overflow, or are all 0.
   Softmax emitFusedSoftmax(Value scores) {
-    Value own = b.mul(emitMaximum(scores), *fusedScale);
-    Value next = arith::MaximumFOp::create(b, state[1], own);
-    // The difference of equal infinities would be NaN.
-    Value finite = arith::MaximumFOp::create(b, next, b.real(next, -1e38));
-    Value origin = b.mul(finite, -std::numbers::log2e);
-    // Rounded as it was when it was the origin, so that a maximum that stays
-    // gives a factor of 1.
-    Value factor = b.exp2(b.add(b.mul(state[1], std::numbers::log2e), origin));
-    Value scale = real(*fusedScale * std::numbers::log2e, {rows, keys});
-    Value weights = b.exp2(b.fma(scores, scale, overKeys(origin)));
+    double scale = *fusedScale * std::numbers::log2e;
+    Value before =
+        hasExponents ? state[1] : emitExponents(b, b.getLoc(), state[1]);
+    Value next =
+        arith::MaximumFOp::create(b, before, b.mul(emitMaximum(scores), scale));
+    // A maximum that stays gives a factor of 1.
+    Value factor = b.exp2(b.sub(before, next));
+    Value weights = b.exp2(
+        b.fma(scores, real(scale, {rows, keys}), overKeys(b.negate(next))));
+    if (!hasExponents)
+      next = emitMaxima(b, b.getLoc(), next);
     return {weights, next, factor};
   }
 
@@ -235,12 +259,14 @@ private:
       parts.push_back(vector::ExtractStridedSliceOp::create(
           b, softmax.weights, ArrayRef<int64_t>{0, column}, type.getShape(),
           ArrayRef<int64_t>{1, 1}));
-    // In a tree, for sums that do not wait for each other.
+    // In a tree, for sums that do not wait for each other, of neighbours, whose
+    // registers are free then.
     while (parts.size() > 1) {
-      size_t half = parts.size() / 2;
-      for (size_t i = 0; i < half; ++i)
-        parts[i] = b.add(parts[i], parts[parts.size() - 1 - i]);
-      parts.truncate(parts.size() - half);
+      for (size_t i = 0; i < parts.size() / 2; ++i)
+        parts[i] = b.add(parts[2 * i], parts[2 * i + 1]);
+      if (parts.size() % 2 == 1)
+        parts[parts.size() / 2] = parts.back();
+      parts.truncate((parts.size() + 1) / 2);
     }
     return b.fma(state[2], factor, parts.front());
   }
@@ -479,12 +505,14 @@ private:
   Value numKeys;
   Value isDefined, isMasked; ///< As in `BlockFacts`; keys may also be missing.
   std::optional<double> fusedScale;
+  bool hasExponents; ///< In place of maxima.
   bool isMaskVectorized = true;
 };
 
 } // namespace
 
-FailureOr<SmallVector<Value>>
-attn::emitBlock(OpBuilder &b, OnlineAttentionOp op, int64_t keys) {
-  return BlockEmitter(op, b, keys).emit();
+FailureOr<SmallVector<Value>> attn::emitBlock(OpBuilder &b,
+                                              OnlineAttentionOp op,
+                                              int64_t keys, bool hasExponents) {
+  return BlockEmitter(op, b, keys, hasExponents).emit();
 }

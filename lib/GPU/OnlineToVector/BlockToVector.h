@@ -33,10 +33,20 @@ inline VectorType vectorOf(ArrayRef<int64_t> shape, Type element) {
 
 /// Emits the attention of one block of at most `keys` keys; query and state of
 /// `op` are vectors, with heads of `padHeadSize`. Returns the state after it.
-/// Sums are of rows, or of `kPartialSums` parts of each.
-/// Emits an error for regions that have no form for vectors.
+/// Sums are of rows, or of `kPartialSums` parts of each; maxima may be
+/// exponents of `emitExponents`. Emits an error for regions that have no form
+/// for vectors.
 FailureOr<SmallVector<Value>> emitBlock(OpBuilder &builder,
-                                        OnlineAttentionOp op, int64_t keys);
+                                        OnlineAttentionOp op, int64_t keys,
+                                        bool hasExponents);
+
+/// Whether the weights of a block are relative to a power of 2.
+bool isRelativeToPower(OnlineAttentionOp op);
+
+/// Exponents of the powers of 2 that weights relative to `maxima` are relative
+/// to, the lowest number for a maximum of -inf; and the reverse.
+Value emitExponents(OpBuilder &builder, Location loc, Value maxima);
+Value emitMaxima(OpBuilder &builder, Location loc, Value exponents);
 
 /// `weights`, a vector (queries, keys) of f32, of the block of `op` after its
 /// dropout (A8), if it has one.

@@ -31,6 +31,7 @@
 #include "lib/GPU/OnlineToVector/RegionToVector.h"
 #include "lib/GPU/Passes.h"
 #include "lib/GPU/RareLoop.h"
+#include "lib/GPU/WarpRows.h"
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -38,6 +39,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
@@ -121,15 +123,28 @@ private:
 
   LogicalResult convert(scf::ForOp loop) {
     foldWholeInsertions(loop);
-    std::optional<unsigned> sums = findSums(loop);
+    OnlineAttentionOp block = findOnlyBlock(loop);
+    std::optional<unsigned> sums, maxima;
+    if (block) {
+      sums = findCarried(loop, block.getSum(), block.getResult(2));
+      if (isRelativeToPower(block))
+        maxima = findCarried(loop, block.getMaximum(), block.getResult(1));
+    }
     if (sums)
       splitSums(loop, *sums);
+    if (maxima) {
+      OpOperand &init = loop.getInitArgsMutable()[*maxima];
+      init.set(emitExponents(b, b.getLoc(), init.get()));
+      withExponents.insert(block);
+    }
     takeTypes(loop.getRegionIterArgs(), loop.getInitArgs());
     takeTypes(loop.getResults(), loop.getInitArgs());
     if (failed(convert(*loop.getBody())))
       return failure();
     if (sums)
       addSums(loop.getResult(*sums));
+    if (maxima)
+      addMaxima(loop.getResult(*maxima));
     return success();
   }
 
@@ -142,15 +157,17 @@ private:
         replace(insert, whole.front());
   }
 
-  /// Which value of a loop over keys has the sums of rows, if its one block
-  /// does nothing else with them than pass them on to the next.
-  static std::optional<unsigned> findSums(scf::ForOp loop) {
+  static OnlineAttentionOp findOnlyBlock(scf::ForOp loop) {
     auto blocks = loop.getBody()->getOps<OnlineAttentionOp>();
-    if (!llvm::hasSingleElement(blocks))
-      return std::nullopt;
-    OnlineAttentionOp block = *blocks.begin();
-    Value after = block.getResult(2);
-    auto before = dyn_cast<BlockArgument>(block.getSum());
+    return llvm::hasSingleElement(blocks) ? *blocks.begin()
+                                          : OnlineAttentionOp();
+  }
+
+  /// Which value of a loop over keys is a part of the state before and after
+  /// its only block, if that alone does something with it.
+  static std::optional<unsigned> findCarried(scf::ForOp loop, Value part,
+                                             Value after) {
+    auto before = dyn_cast<BlockArgument>(part);
     if (!before || !before.hasOneUse() || !after.hasOneUse())
       return std::nullopt;
     OpOperand *yielded = loop.getTiedLoopYieldedValue(before);
@@ -180,6 +197,17 @@ private:
         b, sums, b.zero(vectorOf({rows}, b.getF32Type())),
         SmallVector<bool>{false, true}, vector::CombiningKind::ADD);
     sums.replaceAllUsesExcept(all, all);
+  }
+
+  void addMaxima(Value exponents) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointAfterValue(exponents);
+    llvm::SmallPtrSet<Operation *, 4> own;
+    for (Operation *user : exponents.getUsers())
+      own.insert(user);
+    Value maxima = emitMaxima(b, b.getLoc(), exponents);
+    exponents.replaceUsesWithIf(
+        maxima, [&](OpOperand &use) { return own.contains(use.getOwner()); });
   }
 
   LogicalResult convert(scf::IfOp branch) {
@@ -318,7 +346,8 @@ private:
     if (auto loop = dyn_cast<scf::ForOp>(op->getParentOp());
         loop && matchPattern(op.getExact(), m_One()))
       loop->setAttr(kRareLoopAttr, b.getUnitAttr());
-    FailureOr<SmallVector<Value>> state = emitBlock(b, op, keys);
+    FailureOr<SmallVector<Value>> state =
+        emitBlock(b, op, keys, withExponents.contains(op));
     if (failed(state))
       return failure();
     op->replaceAllUsesWith(*state);
@@ -372,6 +401,8 @@ private:
   }
 
   IndexBuilder b;
+  /// Blocks of loops that carry exponents in place of maxima.
+  llvm::SmallPtrSet<Operation *, 4> withExponents;
 };
 
 /// `text` with "?" for every number.
@@ -419,6 +450,21 @@ void mapToWorkgroups(scf::ForallOp loop) {
   loop.setMappingAttr(ArrayAttr::get(context, ids));
 }
 
+/// Says of the loop around `op` what its plan says of warps.
+LogicalResult setWarpRows(scf::ForallOp loop, OnlineAttentionOp op) {
+  PlanAttr plan = getPlan(op);
+  if (!plan || plan.getLanes() == 0)
+    return success();
+  auto rows =
+      IntegerAttr::get(IndexType::get(op.getContext()), plan.getLanes());
+  Attribute other = loop->getAttr(kWarpRowsAttr);
+  if (other && other != rows)
+    return op.emitOpError("expected as many 'lanes' in the attn.plan of each "
+                          "tile of a loop for a GPU");
+  loop->setAttr(kWarpRowsAttr, rows);
+  return success();
+}
+
 struct ConvertOnlineToVector
     : attn::impl::ConvertOnlineToVectorBase<ConvertOnlineToVector> {
   void runOnOperation() override {
@@ -429,7 +475,7 @@ struct ConvertOnlineToVector
         return op.emitOpError("is lowered for a GPU in an 'scf.forall' only");
       if (!llvm::is_contained(loops, loop))
         loops.push_back(loop);
-      return WalkResult::advance();
+      return WalkResult(setWarpRows(loop, op));
     });
     getOperation()->walk<WalkOrder::PreOrder>([&](scf::ForallOp loop) {
       mapToWorkgroups(loop);

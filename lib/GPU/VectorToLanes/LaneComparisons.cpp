@@ -56,9 +56,10 @@ static Value findOrigin(Value vector, LaneValues &lanes) {
 }
 
 /// The column of an element, behind the first one of the lane.
-static int64_t getColumn(Layout layout, int64_t element) {
-  int64_t pairsOfColumns = layout == Layout::Fragment ? 2 : 1;
-  return element / (2 * pairsOfColumns) * 8 + element % 2;
+static int64_t getColumn(LaneValues &lanes, Layout layout, int64_t element) {
+  if (layout == Layout::Fragment)
+    element = lanes.getColumn(element);
+  return element / 2 * 8 + element % 2;
 }
 
 static bool isSignedOrEquality(arith::CmpIPredicate predicate) {
@@ -107,7 +108,8 @@ bool attn::convertColumnComparison(arith::CmpIOp op, LaneValues &lanes) {
     return false;
   Value otherVector = isColumnLhs ? op.getRhs() : op.getLhs();
   SmallVector<Value> others = lanes.get(otherVector);
-  if (llvm::SmallDenseSet<Value>(others.begin(), others.end()).size() > 2)
+  if (int64_t(llvm::SmallDenseSet<Value>(others.begin(), others.end()).size()) >
+      lanes.laneRows)
     return false; // Not of rows.
   // A number that is larger is one of no column.
   auto bound = [&](Value number) -> Value {
@@ -122,7 +124,7 @@ bool attn::convertColumnComparison(arith::CmpIOp op, LaneValues &lanes) {
     Value &difference = differences[other];
     if (!difference)
       difference = b.sub(bound(other), origin);
-    Value column = b.index(getColumn(*layout, i));
+    Value column = b.index(getColumn(lanes, *layout, i));
     results.push_back(b.compare(op.getPredicate(),
                                 isColumnLhs ? column : difference,
                                 isColumnLhs ? difference : column));

@@ -34,18 +34,17 @@ struct ProductFactors {
 };
 
 /// Products of mma.sync m16n8k16, whose second factor ldmatrix loads for two of
-/// them at a time: 16 columns of 16 rows.
+/// them at a time, 16 columns of 16 rows, and for all rows of a warp.
 class ProductEmitter {
 public:
-  ProductEmitter(ImplicitLocOpBuilder &builder, const LaneIndex &index,
-                 const ProductFactors &factors)
-      : b(builder.getLoc(), builder), factors(factors),
+  ProductEmitter(LaneValues &lanes, const ProductFactors &factors)
+      : lanes(lanes), b(lanes.b), factors(factors),
         rhsType(cast<MemRefType>(factors.rhs.getType())),
         element(rhsType.getElementType()) {
     // Lanes 8 * i to 8 * i + 7 have the addresses of the rows of matrix i.
     Value eight = b.index(8), two = b.index(2);
-    Value row = b.rem(index.lane, eight);
-    Value matrix = b.div(index.lane, eight);
+    Value row = b.rem(lanes.index.lane, eight);
+    Value matrix = b.div(lanes.index.lane, eight);
     Value inner = b.mul(b.rem(matrix, two), eight);
     Value outer = b.mul(b.div(matrix, two), eight);
     // Of the second factor, matrix 1 is along k, and the last two along n.
@@ -56,44 +55,51 @@ public:
     if (!factors.lhs)
       return;
     // Of the first one, matrix 1 is along m.
-    Value warp = b.div(index.thread, kLanesOfWarp);
-    firstM = b.add(b.mul(warp, kRowsOfWarp), b.add(inner, row));
+    Value warp = b.div(lanes.index.thread, kLanesOfWarp);
+    firstM = b.add(b.mul(warp, lanes.warpRows), b.add(inner, row));
     firstKOfLhs = outer;
   }
 
   /// Adds the product to `sums`, a fragment (M, N) of f32.
   SmallVector<Value> emit(ArrayRef<Value> sums) {
     SmallVector<Value> results(sums);
-    int64_t columns = sums.size() * 2;
+    int64_t columns = int64_t(sums.size()) / lanes.laneRows * 4;
     int64_t depth = rhsType.getDimSize(factors.isTransposed ? 1 : 0);
     for (int64_t k = 0; k < depth; k += 16) {
-      SmallVector<Value> first = getRows(k);
+      SmallVector<SmallVector<Value>> first;
+      for (int64_t row = 0; row < lanes.laneRows; row += 2)
+        first.push_back(getRows(row, k));
       for (int64_t n = 0; n < columns; n += 16) {
         Value tiles = loadRhs(n, k);
         for (int64_t half : {0, 1})
-          multiply(first, tiles, half,
-                   MutableArrayRef(results).slice(n / 2 + 4 * half, 4));
+          for (auto [i, rows] : llvm::enumerate(first)) {
+            int64_t pair = lanes.getPair(2 * int64_t(i), n / 8 + half);
+            multiply(rows, tiles, half,
+                     MutableArrayRef(results).slice(pair, 4));
+          }
       }
     }
     return results;
   }
 
 private:
-  /// The four registers of a first factor: rows 0 and 1 of columns 0 to 7, then
-  /// of columns 8 to 15, which is how a fragment has them.
-  SmallVector<Value> getRows(int64_t k) {
+  /// The four registers of a first factor: the lane's rows `row` and `row + 1`
+  /// of columns k to k + 7, then of the next eight.
+  SmallVector<Value> getRows(int64_t row, int64_t k) {
     SmallVector<Value> result;
     if (factors.lhs) {
-      Value column = b.add(firstKOfLhs, k);
-      Value tiles = load(factors.lhs, {firstM, column}, /*transpose=*/false);
+      Value first = b.add(firstM, 8 * row), column = b.add(firstKOfLhs, k);
+      Value tiles = load(factors.lhs, {first, column}, /*transpose=*/false);
       for (int64_t i = 0; i < 4; ++i)
         result.push_back(toRegister(vector::ExtractOp::create(b, tiles, i)));
       return result;
     }
-    ArrayRef<Value> elements = ArrayRef(factors.lhsElements).slice(k / 2, 8);
-    for (int64_t i = 0; i < 8; i += 2)
-      result.push_back(toRegister(vector::FromElementsOp::create(
-          b, VectorType::get({2}, element), elements.slice(i, 2))));
+    for (int64_t columns : {k / 8, k / 8 + 1})
+      for (int64_t half : {0, 1})
+        result.push_back(toRegister(vector::FromElementsOp::create(
+            b, VectorType::get({2}, element),
+            ArrayRef(factors.lhsElements)
+                .slice(lanes.getPair(row + half, columns), 2))));
     return result;
   }
 
@@ -137,7 +143,8 @@ private:
       sum = LLVM::ExtractValueOp::create(b, product, int64_t(i));
   }
 
-  IndexBuilder b;
+  LaneValues &lanes;
+  IndexBuilder &b;
   const ProductFactors &factors;
   MemRefType rhsType;
   Type element;
@@ -154,21 +161,23 @@ static SmallVector<Value> emitScalarProduct(LaneValues &lanes, Value lhs,
                                             bool isTransposed) {
   IndexBuilder &b = lanes.b;
   int64_t depth = cast<MemRefType>(lhs.getType()).getDimSize(1);
-  Value rows[] = {lanes.row(0), lanes.row(1)};
-  SmallVector<Value> columns = lanes.columns(int64_t(sums.size()) * 2);
+  SmallVector<Value> rows = lanes.rows();
+  SmallVector<Value> columns =
+      lanes.columns(int64_t(sums.size()) / lanes.laneRows * 4);
   return b.loop(0, depth, 1, sums, [&](Value k, ValueRange carried) {
-    Value first[2];
-    for (auto [element, row] : llvm::zip(first, rows))
-      element = memref::LoadOp::create(b, lhs, ValueRange{row, k});
+    SmallVector<Value> first;
+    for (Value row : rows)
+      first.push_back(memref::LoadOp::create(b, lhs, ValueRange{row, k}));
     SmallVector<Value> results(carried);
     for (auto [i, column] : llvm::enumerate(columns)) {
       SmallVector<Value> indices = {k, column};
       if (isTransposed)
         std::swap(indices[0], indices[1]);
       Value second = memref::LoadOp::create(b, rhs, indices);
-      for (size_t half : {0, 1}) {
-        Value &sum = results[(i / 2 * 2 + half) * 2 + i % 2];
-        sum = LLVM::FMAOp::create(b, first[half], second, sum);
+      for (auto [row, factor] : llvm::enumerate(first)) {
+        Value &sum =
+            results[lanes.getPair(int64_t(row), int64_t(i) / 2) + i % 2];
+        sum = LLVM::FMAOp::create(b, factor, second, sum);
       }
     }
     return results;
@@ -261,7 +270,6 @@ LogicalResult attn::convertToLanes(vector::ContractionOp op,
   factors.lhs = first;
   if (!first)
     factors.lhsElements = lanes.get(op.getLhs());
-  lanes.set(op, ProductEmitter(lanes.b, lanes.index, factors)
-                    .emit(lanes.get(op.getAcc())));
+  lanes.set(op, ProductEmitter(lanes, factors).emit(lanes.get(op.getAcc())));
   return success();
 }

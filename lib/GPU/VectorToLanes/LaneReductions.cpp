@@ -63,10 +63,10 @@ LogicalResult attn::convertToLanes(vector::MultiDimReductionOp op,
     return rejectForLanes(op);
   }
   SmallVector<Value> results;
-  for (int64_t half : {0, 1}) {
+  for (int64_t row = 0; row < lanes.laneRows; ++row) {
     SmallVector<Value> own;
     for (auto [i, element] : llvm::enumerate(elements))
-      if (int64_t(i) / 2 % 2 == half)
+      if (lanes.getRow(int64_t(i)) == row)
         own.push_back(element);
     Value value = combinePairwise(b, kind, own);
     // Four lanes have the row.
@@ -76,7 +76,7 @@ LogicalResult attn::convertToLanes(vector::MultiDimReductionOp op,
                         .getShuffleResult();
       value = combine(b, kind, value, other);
     }
-    results.push_back(combine(b, kind, value, lanes.get(op.getAcc())[half]));
+    results.push_back(combine(b, kind, value, lanes.get(op.getAcc())[row]));
   }
   lanes.set(op.getDest(), std::move(results));
   return success();

@@ -9,6 +9,8 @@
 #include "lib/GPU/VectorToLanes/Conversions.h"
 #include "lib/GPU/WorkgroupCopies/TileCopy.h"
 
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
 using namespace mlir;
 using namespace mlir::attn;
 
@@ -90,8 +92,7 @@ static LogicalResult convertElementRead(vector::TransferReadOp read,
   VectorType type = read.getVectorType();
   Layout layout = *lanes.getLayout(type);
   bool isFragment = layout == Layout::Fragment;
-  SmallVector<Value> rowNumbers = {lanes.row(0), lanes.row(1)},
-                     columnNumbers = {b.index(0)};
+  SmallVector<Value> rowNumbers = lanes.rows(), columnNumbers = {b.index(0)};
   if (layout == Layout::Columns)
     rowNumbers = columnNumbers;
   if (layout != Layout::Rows)
@@ -101,9 +102,9 @@ static LogicalResult convertElementRead(vector::TransferReadOp read,
     columns = findAxis(read, 1, columnNumbers, lanes);
   SmallVector<Value> results;
   for (int64_t i = 0, end = lanes.getNumElements(type); i < end; ++i) {
-    int64_t row = isFragment ? i / 2 % 2 : i % int64_t(rowNumbers.size());
+    int64_t row = isFragment ? lanes.getRow(i) : i % int64_t(rowNumbers.size());
     int64_t column =
-        isFragment ? i / 4 * 2 + i % 2 : i % int64_t(columnNumbers.size());
+        isFragment ? lanes.getColumn(i) : i % int64_t(columnNumbers.size());
     SmallVector<Value> indices(read.getIndices());
     Value isThere;
     for (auto [axis, number] :
@@ -125,43 +126,137 @@ static LogicalResult convertElementRead(vector::TransferReadOp read,
   return success();
 }
 
-/// Emits accesses of pairs of neighbours in `memory`, once for pairs that are
-/// aligned, which are one access each then, and once for others.
+/// How many columns of a row a lane accesses at once: as many as 16 bytes have,
+/// if rows are of whole ones. A pair at least, which lanes have anyway, and
+/// need not exchange.
+static int64_t getChunkSize(MemRefType memory) {
+  int64_t bytes = memory.getElementTypeBitWidth() / 8,
+          size = memory.getShape().back(), chunk = 2;
+  if (!llvm::is_contained({2, 4}, bytes) || ShapedType::isDynamic(size))
+    return chunk;
+  while (2 * chunk * bytes <= kChunkBytes && size % (2 * chunk) == 0)
+    chunk *= 2;
+  return chunk;
+}
+
+/// Emits accesses of rows in `memory`, once for rows that are aligned, with how
+/// many columns are accessed at once then, and once for others, with 1.
 static SmallVector<Value>
-emitForPairs(LaneValues &lanes, Value memory, TypeRange results,
-             llvm::function_ref<SmallVector<Value>(llvm::MaybeAlign)> emit) {
+emitForChunks(LaneValues &lanes, Value memory, TypeRange results,
+              llvm::function_ref<SmallVector<Value>(int64_t)> emit) {
   IndexBuilder &b = lanes.b;
   auto type = cast<MemRefType>(memory.getType());
-  uint64_t bytes = type.getElementTypeBitWidth() / 4;
   // Rows in workgroup memory are of even numbers of elements.
   if (isWorkgroup(memory))
-    return emit(llvm::Align(bytes));
-  auto branch =
-      scf::IfOp::create(b, results, emitIsAligned(b, memory, int64_t(bytes)),
-                        /*withElseRegion=*/true);
+    return emit(2);
+  int64_t chunk = getChunkSize(type);
+  auto branch = scf::IfOp::create(
+      b, results,
+      emitIsAligned(b, memory, chunk * type.getElementTypeBitWidth() / 8),
+      /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(b);
-  for (auto [block, alignment] :
-       {std::pair(branch.thenBlock(), llvm::MaybeAlign(bytes)),
-        std::pair(branch.elseBlock(), llvm::MaybeAlign())}) {
+  for (auto [block, size] : {std::pair(branch.thenBlock(), chunk),
+                             std::pair(branch.elseBlock(), int64_t(1))}) {
     b.setInsertionPointToStart(block);
-    SmallVector<Value> values = emit(alignment);
+    SmallVector<Value> values = emit(size);
     if (!values.empty())
       scf::YieldOp::create(b, values);
   }
   return SmallVector<Value>(branch.getResults());
 }
 
-/// Loads a pair: at once if it is aligned, else element by element. LLVM would
-/// make one load of two that differ in nothing but alignment.
-static Value loadPair(IndexBuilder &b, VectorType type, Value memory,
-                      SmallVector<Value> indices, llvm::MaybeAlign alignment) {
-  if (alignment)
-    return vector::LoadOp::create(b, type, memory, indices,
-                                  /*nontemporal=*/false, alignment);
-  Value first = memref::LoadOp::create(b, memory, indices);
-  indices.back() = b.add(indices.back(), 1);
-  Value second = memref::LoadOp::create(b, memory, indices);
-  return vector::FromElementsOp::create(b, type, ValueRange{first, second});
+/// What the lane whose number differs by `offset` has, of 16 or 32 bits.
+static Value shuffle(IndexBuilder &b, Value value, int64_t offset) {
+  Type type = value.getType();
+  if (auto pair = dyn_cast<VectorType>(type);
+      pair && pair.getElementTypeBitWidth() == 32) {
+    SmallVector<Value> elements;
+    for (int64_t i : {0, 1})
+      elements.push_back(
+          shuffle(b, vector::ExtractOp::create(b, value, i), offset));
+    return vector::FromElementsOp::create(b, pair, elements);
+  }
+  bool isPair = isa<VectorType>(type);
+  if (isPair)
+    value = LLVM::BitcastOp::create(b, b.getI32Type(), value);
+  value = gpu::ShuffleOp::create(b, value, int32_t(offset), kLanesOfWarp,
+                                 gpu::ShuffleMode::XOR)
+              .getShuffleResult();
+  return isPair ? LLVM::BitcastOp::create(b, type, value) : value;
+}
+
+/// Exchanges pairs of one row between as many of the lanes that have it: pair
+/// `i` of lane `t` becomes pair `t` of lane `i`. So lanes have neighbours,
+/// which they access at once, instead of pairs in columns that are 8 apart, and
+/// back.
+static void exchangePairs(LaneValues &lanes, MutableArrayRef<Value> pairs) {
+  IndexBuilder &b = lanes.b;
+  for (size_t distance = 1; distance < pairs.size(); distance *= 2) {
+    Value bit = b.bitAnd(lanes.index.lane, b.index(int64_t(distance)));
+    Value isUpper = b.compare(arith::CmpIPredicate::ne, bit, 0);
+    for (size_t i = 0; i < pairs.size(); ++i) {
+      if (i & distance)
+        continue;
+      Value &low = pairs[i], &high = pairs[i + distance];
+      Value sent = arith::SelectOp::create(b, isUpper, low, high);
+      Value other = shuffle(b, sent, int64_t(distance));
+      low = arith::SelectOp::create(b, isUpper, other, low);
+      high = arith::SelectOp::create(b, isUpper, high, other);
+    }
+  }
+}
+
+namespace {
+/// Columns of a row that a lane has at once: of `count` blocks of 8, which are
+/// as many pairs of each of `count` lanes.
+struct RowChunk {
+  int64_t block; ///< The first one.
+  int64_t count;
+  Value column; ///< Where the lane's neighbours begin.
+};
+} // namespace
+
+/// Cuts `blocks` of 8 columns into chunks of at most `size` columns.
+static SmallVector<RowChunk> findChunks(LaneValues &lanes, int64_t blocks,
+                                        int64_t size) {
+  IndexBuilder &b = lanes.b;
+  SmallVector<RowChunk> chunks;
+  for (int64_t block = 0; block < blocks;) {
+    int64_t count = std::max<int64_t>(size / 2, 1);
+    while (block + count > blocks)
+      count /= 2;
+    // Lane t has block t % count, of which columns 2 * (t - t % count) begin.
+    Value place = b.rem(lanes.index.lane, 4), own = b.rem(place, count);
+    Value inBlock = b.mul(b.sub(place, own), 2);
+    Value column = b.add(b.add(b.mul(own, 8), inBlock), 8 * block);
+    chunks.push_back({block, count, column});
+    block += count;
+  }
+  return chunks;
+}
+
+/// Loads neighbours: at once if there are several, else element by element.
+/// LLVM would make one load of two that differ in nothing but alignment.
+static SmallVector<Value> loadPairs(IndexBuilder &b, VectorType pair,
+                                    Value memory, SmallVector<Value> indices,
+                                    int64_t count, bool isAligned) {
+  SmallVector<Value> pairs;
+  Type element = pair.getElementType();
+  if (!isAligned) {
+    Value first = memref::LoadOp::create(b, memory, indices);
+    indices.back() = b.add(indices.back(), 1);
+    Value second = memref::LoadOp::create(b, memory, indices);
+    return {vector::FromElementsOp::create(b, pair, ValueRange{first, second})};
+  }
+  unsigned bytes = unsigned(2 * count * element.getIntOrFloatBitWidth() / 8);
+  Value chunk = vector::LoadOp::create(
+      b, VectorType::get({2 * count}, element), memory, indices,
+      /*nontemporal=*/false, llvm::MaybeAlign(bytes));
+  for (int64_t i = 0; i < count; ++i)
+    pairs.push_back(vector::ExtractStridedSliceOp::create(
+        b, chunk, ArrayRef<int64_t>{2 * i}, ArrayRef<int64_t>{2},
+        ArrayRef<int64_t>{1}));
+  return pairs;
 }
 
 LogicalResult attn::convertToLanes(vector::TransferReadOp read,
@@ -176,40 +271,42 @@ LogicalResult attn::convertToLanes(vector::TransferReadOp read,
       !read.isDimInBounds(1) || !isZero(read.getIndices()) ||
       type.getElementType().isInteger(1))
     return convertElementRead(read, lanes);
-  // In pairs. Where a row is missing, another is read and not used.
-  int64_t count = type.getDimSize(1) / 8, dim = memory.getRank() - 2;
+  // Where a row is missing, another is read and not used.
+  int64_t blocks = type.getDimSize(1) / 8, dim = memory.getRank() - 2;
   auto pair = VectorType::get({2}, type.getElementType());
-  Value numbers[2], areThere[2];
-  for (int64_t half : {0, 1}) {
-    numbers[half] = lanes.row(half);
-    areThere[half] = exists(b, read, dim, numbers[half]);
-    if (areThere[half])
-      numbers[half] = b.select(areThere[half], numbers[half], 0);
+  Value noPair = vector::FromElementsOp::create(
+      b, pair, ValueRange{read.getPadding(), read.getPadding()});
+  SmallVector<Value> numbers = lanes.rows(), areThere;
+  for (Value &number : numbers) {
+    areThere.push_back(exists(b, read, dim, number));
+    if (areThere.back())
+      number = b.select(areThere.back(), number, 0);
   }
-  SmallVector<Value> pairs = emitForPairs(
-      lanes, read.getBase(), SmallVector<Type>(2 * count, pair),
-      [&](llvm::MaybeAlign alignment) {
+  SmallVector<Value> pairs = emitForChunks(
+      lanes, read.getBase(),
+      SmallVector<Type>(lanes.getNumElements(type) / 2, pair),
+      [&](int64_t size) {
         SmallVector<Value> loaded;
-        for (Value number : numbers)
-          for (int64_t n = 0; n < count; ++n) {
-            Value column = b.add(lanes.index.firstColumn, 8 * n);
-            loaded.push_back(loadPair(
-                b, pair, read.getBase(),
-                offset(b, read.getIndices(), {number, column}), alignment));
+        for (auto [number, isThere] : llvm::zip_equal(numbers, areThere))
+          for (const RowChunk &chunk : findChunks(lanes, blocks, size)) {
+            SmallVector<Value> own =
+                loadPairs(b, pair, read.getBase(),
+                          offset(b, read.getIndices(), {number, chunk.column}),
+                          chunk.count, size > 1);
+            // As pairs, which are one register each.
+            if (isThere)
+              for (Value &both : own)
+                both = arith::SelectOp::create(b, isThere, both, noPair);
+            exchangePairs(lanes, own);
+            llvm::append_range(loaded, own);
           }
         return loaded;
       });
   SmallVector<Value> results(lanes.getNumElements(type));
   for (auto [i, both] : llvm::enumerate(pairs)) {
-    int64_t half = int64_t(i) / count, n = int64_t(i) % count;
-    // As a pair, which is one register.
-    if (areThere[half])
-      both = b.select(
-          areThere[half], both,
-          Value(vector::FromElementsOp::create(
-              b, pair, ValueRange{read.getPadding(), read.getPadding()})));
+    int64_t first = lanes.getPair(int64_t(i) / blocks, int64_t(i) % blocks);
     for (int64_t e : {0, 1})
-      results[(2 * n + half) * 2 + e] = vector::ExtractOp::create(b, both, e);
+      results[first + e] = vector::ExtractOp::create(b, both, e);
   }
   lanes.set(read, std::move(results));
   return success();
@@ -247,39 +344,68 @@ static void storeExisting(IndexBuilder &b, ArrayRef<Value> elements,
   }
 }
 
-/// Stores pairs of half the rows of a fragment.
-static void storePairs(LaneValues &lanes, ArrayRef<Value> elements,
-                       int64_t half, Value memory, ValueRange indices,
-                       llvm::MaybeAlign alignment) {
+/// The lane's pairs of `row` of a fragment.
+static SmallVector<Value> getPairs(LaneValues &lanes, ArrayRef<Value> elements,
+                                   int64_t row) {
   IndexBuilder &b = lanes.b;
   auto pair = VectorType::get({2}, elements.front().getType());
-  Value row = lanes.row(half);
-  int64_t numColumns = cast<MemRefType>(memory.getType()).getShape().back();
-  for (int64_t first = half * 2; first < int64_t(elements.size()); first += 4) {
-    int64_t block = 2 * (first - half * 2);
-    if (block >= numColumns)
-      return;
-    Value column = b.add(lanes.index.firstColumn, block);
-    if (block + 8 > numColumns) {
-      storeExisting(b, elements.slice(first, 2), memory,
-                    offset(b, indices, {row, column}), numColumns);
-      return;
+  SmallVector<Value> pairs;
+  for (int64_t i = lanes.getPair(row, 0); i < int64_t(elements.size());
+       i += 2 * lanes.laneRows)
+    pairs.push_back(vector::FromElementsOp::create(
+        b, pair, ValueRange{elements[i], elements[i + 1]}));
+  return pairs;
+}
+
+/// Stores a row of a fragment, up to `size` neighbours at once. They are stored
+/// where the row is there, but exchanged by all lanes.
+static void storeRow(LaneValues &lanes, ArrayRef<Value> elements, int64_t row,
+                     Value memory, ValueRange indices, Value isThere,
+                     int64_t size) {
+  IndexBuilder &b = lanes.b;
+  auto type = cast<MemRefType>(memory.getType());
+  int64_t numColumns = type.getShape().back();
+  SmallVector<Value> pairs = getPairs(lanes, elements, row);
+  int64_t blocks = std::min<int64_t>(numColumns / 8, pairs.size());
+  Value number = lanes.rows()[row];
+  SmallVector<RowChunk> chunks = findChunks(lanes, blocks, size);
+  for (const RowChunk &chunk : chunks)
+    exchangePairs(lanes,
+                  MutableArrayRef(pairs).slice(chunk.block, chunk.count));
+  emitWhere(b, isThere, [&] {
+    for (const RowChunk &chunk : chunks) {
+      Type element = type.getElementType();
+      SmallVector<Value> own;
+      for (Value both : ArrayRef(pairs).slice(chunk.block, chunk.count))
+        for (int64_t e : {0, 1})
+          own.push_back(vector::ExtractOp::create(b, both, e));
+      llvm::MaybeAlign alignment;
+      if (size > 1)
+        alignment =
+            llvm::Align(own.size() * element.getIntOrFloatBitWidth() / 8);
+      vector::StoreOp::create(
+          b,
+          vector::FromElementsOp::create(
+              b, VectorType::get({int64_t(own.size())}, element), own),
+          memory, offset(b, indices, {number, chunk.column}),
+          /*nontemporal=*/false, alignment);
     }
-    Value both = vector::FromElementsOp::create(
-        b, pair, ValueRange{elements[first], elements[first + 1]});
-    vector::StoreOp::create(b, both, memory, offset(b, indices, {row, column}),
-                            /*nontemporal=*/false, alignment);
-  }
+    if (8 * blocks < numColumns)
+      storeExisting(
+          b, elements.slice(lanes.getPair(row, blocks), 2), memory,
+          offset(b, indices,
+                 {number, b.add(lanes.index.firstColumn, 8 * blocks)}),
+          numColumns);
+  });
 }
 
 void attn::emitFragmentStore(LaneValues &lanes, ArrayRef<Value> elements,
                              Value memory, ValueRange indices,
-                             std::array<Value, 2> areThere) {
-  emitForPairs(lanes, memory, TypeRange(), [&](llvm::MaybeAlign alignment) {
-    for (int64_t half : {0, 1})
-      emitWhere(lanes.b, areThere[half], [&] {
-        storePairs(lanes, elements, half, memory, indices, alignment);
-      });
+                             ArrayRef<Value> areThere) {
+  emitForChunks(lanes, memory, TypeRange(), [&](int64_t size) {
+    for (int64_t row = 0; row < lanes.laneRows; ++row)
+      storeRow(lanes, elements, row, memory, indices,
+               areThere.empty() ? Value() : areThere[row], size);
     return SmallVector<Value>();
   });
 }
@@ -300,21 +426,23 @@ LogicalResult attn::convertToLanes(vector::TransferWriteOp write,
   // What the memory held before may still be read.
   if (isWorkgroup(write.getBase()))
     gpu::BarrierOp::create(b);
-  std::array<Value, 2> numbers = {lanes.row(0), lanes.row(1)}, areThere;
-  for (auto [number, isThere] : llvm::zip_equal(numbers, areThere))
-    isThere = exists(b, write, memory.getRank() - type.getRank(), number);
+  SmallVector<Value> numbers = lanes.rows(), areThere;
+  for (Value number : numbers)
+    areThere.push_back(
+        exists(b, write, memory.getRank() - type.getRank(), number));
   if (!isRows) {
     emitFragmentStore(lanes, elements, write.getBase(), write.getIndices(),
                       areThere);
   } else {
-    for (int64_t half : {0, 1}) {
+    for (auto [element, number, isThere] :
+         llvm::zip_equal(elements, numbers, areThere)) {
       // One of the four lanes that have the row.
       Value isOwn = lanes.index.isLeader;
-      if (areThere[half])
-        isOwn = b.bitAnd(areThere[half], isOwn);
+      if (isThere)
+        isOwn = b.bitAnd(isThere, isOwn);
       emitWhere(b, isOwn, [&] {
-        memref::StoreOp::create(b, elements[half], write.getBase(),
-                                offset(b, write.getIndices(), numbers[half]));
+        memref::StoreOp::create(b, element, write.getBase(),
+                                offset(b, write.getIndices(), number));
       });
     }
   }

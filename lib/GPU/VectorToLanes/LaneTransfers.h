@@ -34,11 +34,12 @@ template <typename Transfer> bool isSimple(Transfer op) {
 }
 
 /// Stores the lane's elements of a fragment in the last two dimensions of
-/// `memory`, of as many columns as that has, which are known. Of the two rows,
-/// one is left out where it is not there: null if it is for certain.
+/// `memory`, of as many columns as that has, which are known. Of its rows, one
+/// is left out where it is not there: null if it is for certain, as all are if
+/// nothing is said.
 void emitFragmentStore(LaneValues &lanes, ArrayRef<Value> elements,
                        Value memory, ValueRange indices,
-                       std::array<Value, 2> areThere = {});
+                       ArrayRef<Value> areThere = {});
 
 } // namespace mlir::attn
 

@@ -19,13 +19,14 @@ using namespace mlir;
 using namespace mlir::attn;
 
 /// Emits the index of this lane at the start of a launch.
-static LaneIndex emitLaneIndex(IndexBuilder &b, gpu::LaunchOp launch) {
+static LaneIndex emitLaneIndex(IndexBuilder &b, gpu::LaunchOp launch,
+                               int64_t warpRows) {
   LaneIndex result;
   result.thread = launch.getThreadIds().x;
   result.lane = b.rem(result.thread, kLanesOfWarp);
   Value warp = b.div(result.thread, kLanesOfWarp),
         group = b.div(result.lane, 4), place = b.rem(result.lane, 4);
-  result.firstRow = b.add(b.mul(warp, kRowsOfWarp), group);
+  result.firstRow = b.add(b.mul(warp, warpRows), group);
   result.firstColumn = b.mul(place, 2);
   result.isLeader = b.isEqual(place, 0);
   return result;
@@ -155,11 +156,12 @@ LogicalResult WorkgroupMemory::setSize() {
 }
 
 LaneValues::LaneValues(gpu::LaunchOp launch, OpBuilder &builder,
-                       int64_t numThreads)
-    : b(launch.getLoc(), builder), numThreads(numThreads),
-      numRows(numThreads / kLanesOfWarp * kRowsOfWarp), memory(launch) {
+                       int64_t numThreads, int64_t warpRows)
+    : b(launch.getLoc(), builder), numThreads(numThreads), warpRows(warpRows),
+      laneRows(warpRows / 8), numRows(numThreads / kLanesOfWarp * warpRows),
+      memory(launch) {
   b.setInsertionPointToStart(&launch.getBody().front());
-  index = emitLaneIndex(b, launch);
+  index = emitLaneIndex(b, launch, warpRows);
 }
 
 std::optional<Layout> LaneValues::getLayout(VectorType type) const {
@@ -180,11 +182,11 @@ std::optional<Layout> LaneValues::getLayout(VectorType type) const {
 int64_t LaneValues::getNumElements(VectorType type) const {
   switch (*getLayout(type)) {
   case Layout::Rows:
-    return 2;
+    return laneRows;
   case Layout::Columns:
     return type.getDimSize(1) / 4;
   case Layout::Fragment:
-    return type.getDimSize(1) / 2;
+    return type.getDimSize(1) / 4 * laneRows;
   }
   llvm_unreachable("a layout");
 }
@@ -242,6 +244,13 @@ void LaneValues::assign(ValueRange from, ValueRange to) {
       value.replaceAllUsesWith(to.front());
     to = to.drop_front(count);
   }
+}
+
+SmallVector<Value> LaneValues::rows() {
+  SmallVector<Value> result;
+  for (int64_t row = 0; row < laneRows; ++row)
+    result.push_back(b.add(index.firstRow, 8 * row));
+  return result;
 }
 
 SmallVector<Value> LaneValues::columns(int64_t count) {

@@ -32,7 +32,7 @@ inline bool hasVectors(Operation *op) {
 struct LaneIndex {
   Value thread;      ///< In the workgroup.
   Value lane;        ///< In its warp.
-  Value firstRow;    ///< 16 * w + g
+  Value firstRow;    ///< R * w + g
   Value firstColumn; ///< 2 * t
   Value isLeader;    ///< i1: t is 0
 };
@@ -64,14 +64,17 @@ enum class Layout { Fragment, Rows, Columns };
 
 /// The scalars that a lane has of the vectors of a launch, in this order:
 ///
-///   fragment (M, N)    element (2 * n + h) * 2 + e  is row h, column (n, e)
+///   fragment (M, N)    element (H * n + h) * 2 + e  is row h, column (n, e)
 ///   row slice (M)      element h
 ///   column slice (N)   element 2 * n + e
+///
+/// where a lane has H rows, two of each 16 of its warp.
 class LaneValues {
 public:
   /// Emits the index of the lane at the start of `launch`, and sets `b` behind
-  /// it. `numThreads`, of a workgroup, are whole warps.
-  LaneValues(gpu::LaunchOp launch, OpBuilder &builder, int64_t numThreads);
+  /// it. `numThreads`, of a workgroup, are whole warps, each of `warpRows`.
+  LaneValues(gpu::LaunchOp launch, OpBuilder &builder, int64_t numThreads,
+             int64_t warpRows);
 
   /// Nothing for a type that is not distributed.
   std::optional<Layout> getLayout(VectorType type) const;
@@ -97,13 +100,23 @@ public:
   /// Says that `to` are the values of `from`, flattened.
   void assign(ValueRange from, ValueRange to);
 
-  /// The number of the lane's row `half`, 0 or 1, in the tile.
-  Value row(int64_t half) { return b.add(index.firstRow, 8 * half); }
+  /// The numbers of the lane's rows in the tile.
+  SmallVector<Value> rows();
   /// The numbers of the lane's columns of `count`, in the order of a slice.
   SmallVector<Value> columns(int64_t count);
 
+  /// Where an element of a fragment is: in a slice of rows, and of columns.
+  int64_t getRow(int64_t element) const { return element / 2 % laneRows; }
+  int64_t getColumn(int64_t element) const {
+    return element / (2 * laneRows) * 2 + element % 2;
+  }
+  /// The first one of a pair of neighbours in columns `2 * t` of 8.
+  int64_t getPair(int64_t row, int64_t columns) const {
+    return (columns * laneRows + row) * 2;
+  }
+
   IndexBuilder b; ///< In front of what is converted.
-  const int64_t numThreads, numRows;
+  const int64_t numThreads, warpRows, laneRows, numRows;
   LaneIndex index;
   WorkgroupMemory memory;
   DenseMap<Value, Value> shared; ///< Workgroup memory, by the vector read.

@@ -11,6 +11,7 @@
 
 #include "lib/GPU/Passes.h"
 #include "lib/GPU/VectorToLanes/Conversions.h"
+#include "lib/GPU/WarpRows.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -34,9 +35,10 @@ namespace {
 
 class Distribution {
 public:
-  Distribution(gpu::LaunchOp launch, OpBuilder &builder, int64_t numThreads)
-      : body(launch.getBody().front()), lanes(launch, builder, numThreads),
-        b(lanes.b) {}
+  Distribution(gpu::LaunchOp launch, OpBuilder &builder, int64_t numThreads,
+               int64_t warpRows)
+      : body(launch.getBody().front()),
+        lanes(launch, builder, numThreads, warpRows), b(lanes.b) {}
 
   LogicalResult run() {
     if (failed(convert(llvm::make_range(b.getInsertionPoint(), body.end()))))
@@ -167,7 +169,7 @@ private:
     bool isRows = !isStep && lanes.getLayout(from) == Layout::Rows;
     SmallVector<Value> results;
     for (int64_t i = 0; i < count; ++i)
-      results.push_back(isRows ? source[i / 2 % 2] : source[i / 4 * 2 + i % 2]);
+      results.push_back(source[isRows ? lanes.getRow(i) : lanes.getColumn(i)]);
     lanes.set(op, std::move(results));
     return success();
   }
@@ -187,7 +189,7 @@ private:
     return success();
   }
 
-  /// Of columns: eight of them are four elements of a lane.
+  /// Of columns: eight of them are a pair of each of a lane's rows.
   LogicalResult convertVector(vector::ExtractStridedSliceOp op) {
     auto offset = [&](unsigned dim) {
       return cast<IntegerAttr>(op.getOffsets()[dim]).getInt();
@@ -197,8 +199,9 @@ private:
         op.getOffsets().size() != 2 || offset(0) != 0 || offset(1) % 8 != 0)
       return rejectForLanes(op);
     SmallVector<Value> source = lanes.get(op.getSource());
-    lanes.set(op, SmallVector<Value>(ArrayRef(source).slice(
-                      offset(1) / 2, lanes.getNumElements(type))));
+    lanes.set(
+        op, SmallVector<Value>(ArrayRef(source).slice(
+                lanes.getPair(0, offset(1) / 8), lanes.getNumElements(type))));
     return success();
   }
 
@@ -206,7 +209,7 @@ private:
   /// `MxN`, asks for.
   LogicalResult convertVector(vector::StepOp op) {
     if (lanes.getLayout(op.getType()))
-      lanes.set(op, {lanes.row(0), lanes.row(1)});
+      lanes.set(op, lanes.rows());
     else if (!llvm::all_of(
                  op->getUsers(),
                  llvm::IsaPred<vector::ShapeCastOp, vector::BroadcastOp>))
@@ -234,7 +237,11 @@ struct DistributeToLanes
             << kLanesOfWarp;
         return signalPassFailure();
       }
-      if (failed(Distribution(launch, builder, threads.getSExtValue()).run()))
+      FailureOr<int64_t> warpRows = getWarpRows(launch);
+      if (failed(warpRows) ||
+          failed(
+              Distribution(launch, builder, threads.getSExtValue(), *warpRows)
+                  .run()))
         signalPassFailure();
     });
   }

@@ -10,6 +10,7 @@
 #include "lib/GPU/ConvertedRows.h"
 #include "lib/GPU/Passes.h"
 #include "lib/GPU/RareLoop.h"
+#include "lib/GPU/WarpRows.h"
 #include "lib/GPU/WorkgroupCopies/TileCopy.h"
 #include "lib/Memory/LaterIteration.h"
 #include "lib/Plan/Plan.h"
@@ -78,7 +79,7 @@ struct StagedTile {
 class LoopStaging {
 public:
   LoopStaging(scf::ForOp loop, ArrayRef<vector::TransferReadOp> reads,
-              WorkgroupThreads threads, int64_t queryBytes)
+              WorkgroupThreads threads, int64_t queryBytes, int64_t warpRows)
       : loop(loop), threads(threads), rewriter(loop),
         b(loop.getLoc(), rewriter) {
     llvm::MapVector<std::tuple<Value, Value, Type>, StagedTile> ofSources;
@@ -91,7 +92,7 @@ public:
       tile.reads.push_back(read);
     }
     tiles = llvm::to_vector(llvm::make_second_range(ofSources.takeVector()));
-    numStages = getNumStages(queryBytes);
+    numStages = getNumStages(queryBytes, warpRows);
   }
 
   LogicalResult run() {
@@ -104,7 +105,7 @@ public:
     size_t count = carried.size();
     b.setInsertionPointToStart(loop.getBody());
     emitIteration(loop.getRegionIterArgs().take_back(count));
-    Value stage = loop.getRegionIterArgs().take_back(count)[1];
+    Value stage = toIndex(loop.getRegionIterArgs().take_back(count)[1]);
     for (StagedTile &tile : tiles)
       for (vector::TransferReadOp read : tile.reads) {
         b.setInsertionPoint(read);
@@ -114,13 +115,14 @@ public:
   }
 
 private:
-  int64_t getNumStages(int64_t queryBytes) {
+  int64_t getNumStages(int64_t queryBytes, int64_t warpRows) {
     int64_t bytes = 0, size = 0;
     for (const StagedTile &tile : tiles) {
       bytes += getTileBytes(tile.type);
       size = std::max(size, tile.type.getShape().back());
     }
-    return CacheModel(getTarget(loop)).getStages(bytes, queryBytes, size);
+    return CacheModel(getTarget(loop))
+        .getStages(bytes, queryBytes, size, warpRows);
   }
 
   void prepare(StagedTile &tile) {
@@ -294,8 +296,9 @@ private:
     }
   }
 
-  /// What the loop carries beside its own: the youngest group, the stage, and
-  /// the addresses of the copies that an iteration starts.
+  /// What the loop carries beside its own: the youngest group, the stage, that
+  /// of the iteration before if there are others, and the addresses of the
+  /// copies that an iteration starts.
   SmallVector<Value> emitPrologue() {
     // What shares the memory, or the loop if it ran before, may be read still.
     gpu::BarrierOp::create(b);
@@ -306,7 +309,9 @@ private:
       iv = b.add(iv, loop.getStep());
       addresses = emitNextAddresses(addresses);
     }
-    SmallVector<Value> carried = {group, b.index(0)};
+    SmallVector<Value> carried = {group, stageNumber(0)};
+    if (numStages > 2)
+      carried.push_back(stageNumber(numStages - 1));
     llvm::append_range(carried, addresses);
     return carried;
   }
@@ -330,6 +335,14 @@ private:
     return next;
   }
 
+  /// Of 32 bits, which are enough, and take half of the instructions.
+  Value stageNumber(int64_t number) {
+    return arith::ConstantIntOp::create(b, number, 32);
+  }
+  Value toIndex(Value stage) {
+    return arith::IndexCastUIOp::create(b, b.getIndexType(), stage);
+  }
+
   void replaceLoop(ValueRange carried) {
     auto interface = cast<LoopLikeOpInterface>(*loop);
     loop = cast<scf::ForOp>(*interface.replaceWithAdditionalIterOperands(
@@ -338,20 +351,26 @@ private:
 
   void emitIteration(ValueRange carried) {
     Value group = carried[0], stage = carried[1];
-    ValueRange addresses = carried.drop_front(2);
+    ValueRange addresses = carried.drop_front(numStages > 2 ? 3 : 2);
     nvgpu::DeviceAsyncWaitOp::create(b, group,
                                      b.getI32IntegerAttr(numStages - 2));
     gpu::BarrierOp::create(b);
-    Value one = b.index(1), after, last;
+    Value one = stageNumber(1), after, last;
     if (numStages == 2) {
-      last = after = b.sub(one, stage);
+      last = after = arith::SubIOp::create(b, one, stage);
     } else {
-      last = b.select(b.isEqual(stage, 0), numStages - 1, b.sub(stage, one));
-      after = b.select(b.isEqual(stage, numStages - 1), 0, b.add(stage, one));
+      last = carried[2];
+      Value isLast = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, stage,
+                                           stageNumber(numStages - 1));
+      after = arith::SelectOp::create(b, isLast, stageNumber(0),
+                                      arith::AddIOp::create(b, stage, one));
     }
     Value distance = b.mul(loop.getStep(), numStages - 1);
     Value ahead = b.add(loop.getInductionVar(), distance);
-    SmallVector<Value> next = {emitCopies(ahead, last, addresses), after};
+    SmallVector<Value> next = {emitCopies(ahead, toIndex(last), addresses),
+                               after};
+    if (numStages > 2)
+      next.push_back(stage);
     llvm::append_range(next, emitNextAddresses(addresses));
     auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
     unsigned first = yield.getNumOperands() - next.size();
@@ -404,16 +423,18 @@ bool isCopied(vector::TransferReadOp read) {
 
 /// A first factor is in registers, but for heads whose output takes them, and
 /// but for f32, of which matrix units have no exact product.
-bool isCopiedFirstFactor(vector::TransferReadOp read) {
-  constexpr int64_t kMostInRegisters = 128;
+bool isCopiedFirstFactor(vector::TransferReadOp read, int64_t warpRows) {
+  constexpr int64_t kMostInRegisters = 128 * kRowsOfWarp;
   VectorType type = read.getVectorType();
-  return isFactor(read, 0) && (type.getDimSize(1) > kMostInRegisters ||
-                               type.getElementType().isF32());
+  return isFactor(read, 0) &&
+         (type.getDimSize(1) * warpRows > kMostInRegisters ||
+          type.getElementType().isF32());
 }
 
 class LaunchConverter {
 public:
-  explicit LaunchConverter(WorkgroupThreads threads) : threads(threads) {}
+  LaunchConverter(WorkgroupThreads threads, int64_t warpRows)
+      : threads(threads), warpRows(warpRows) {}
 
   void run() {
     SmallVector<vector::TransferReadOp> queries, others;
@@ -421,7 +442,7 @@ public:
     threads.launch.walk([&](vector::TransferReadOp read) {
       if (!isCopied(read))
         return;
-      if (isCopiedFirstFactor(read)) {
+      if (isCopiedFirstFactor(read, warpRows)) {
         queries.push_back(read);
       } else if (isFactor(read, 1)) {
         auto loop = read->getParentOfType<scf::ForOp>();
@@ -437,7 +458,8 @@ public:
     for (vector::TransferReadOp read : queries)
       queryBytes += getTileBytes(ConvertedRows(read).getType());
     for (auto &[loop, reads] : ofLoops)
-      if (failed(LoopStaging(cast<scf::ForOp>(loop), reads, threads, queryBytes)
+      if (failed(LoopStaging(cast<scf::ForOp>(loop), reads, threads, queryBytes,
+                             warpRows)
                      .run()))
         llvm::append_range(others, reads);
     for (vector::TransferReadOp read : others)
@@ -479,15 +501,19 @@ private:
   }
 
   WorkgroupThreads threads;
+  int64_t warpRows;
 };
 
 struct CopyToWorkgroup : attn::impl::CopyToWorkgroupBase<CopyToWorkgroup> {
   void runOnOperation() override {
     getOperation()->walk([&](gpu::LaunchOp launch) {
       APInt threads;
+      FailureOr<int64_t> warpRows = getWarpRows(launch);
+      if (failed(warpRows))
+        return signalPassFailure();
       if (matchPattern(launch.getBlockSizeOperandValues().x,
                        m_ConstantInt(&threads)))
-        LaunchConverter({launch, threads.getSExtValue()}).run();
+        LaunchConverter({launch, threads.getSExtValue()}, *warpRows).run();
     });
   }
 };

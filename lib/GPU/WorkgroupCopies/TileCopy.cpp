@@ -114,7 +114,7 @@ public:
   void emitLoop(Value isAligned) {
     if (!hasWholeChunks())
       isAligned = b.boolean(false);
-    b.loop(firstRow, type.getDimSize(0), rowsAtOnce, [&](Value row) {
+    loopOverRows([&](Value row) {
       Value exists = b.isLess(row, numRows);
       Value scale = emitScale(row, exists);
       auto branch = scf::IfOp::create(b, isAligned, /*withElseRegion=*/true);
@@ -233,9 +233,23 @@ private:
   /// that are converted have to be.
   bool hasWholeChunks() { return !isConverted || numColumns % chunkSize == 0; }
 
-  /// In a loop: unrolled, it would hold what it loads in registers.
+  /// A loop that nobody unrolls: unrolled, it would hold what it loads in
+  /// registers, or be long code that seldom runs.
+  void loopOverRows(function_ref<void(Value)> body) {
+    OpBuilder::InsertionGuard guard(b);
+    Value row = b.enterLoop(firstRow, type.getDimSize(0), rowsAtOnce);
+    auto isTrue = b.getBoolAttr(true);
+    auto unroll = LLVM::LoopUnrollAttr::get(b.getContext(), isTrue, {}, {}, {},
+                                            {}, {}, {});
+    row.getParentBlock()->getParentOp()->setAttr(
+        "llvm.loop_annotation",
+        LLVM::LoopAnnotationAttr::get(b.getContext(), {}, {}, {}, unroll, {},
+                                      {}, {}, {}, {}, {}, {}, {}, {}, {}, {}));
+    body(row);
+  }
+
   void emitConvertedRows() {
-    b.loop(firstRow, type.getDimSize(0), rowsAtOnce, [&](Value row) {
+    loopOverRows([&](Value row) {
       Value exists = b.boolean(true);
       emitConverted(row, exists, emitScale(row, exists));
     });

@@ -1,0 +1,36 @@
+//===- WarpRows.h - The rows of a warp --------------------------*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_GPU_WARPROWS_H
+#define ATTN_GPU_WARPROWS_H
+
+#include "lib/Plan/Plan.h"
+
+#include "mlir/IR/Operation.h"
+
+namespace mlir::attn {
+
+/// An attribute of loops over tiles, and of their launches: how many rows of a
+/// tile each warp has, as the plan of what is in the loop says.
+inline constexpr StringLiteral kWarpRowsAttr = "attn.warp_rows";
+
+/// Those of one product, if nothing is said. Fails with an error for what no
+/// warp can have.
+inline FailureOr<int64_t> getWarpRows(Operation *op) {
+  Attribute attribute = op->getAttr(kWarpRowsAttr);
+  if (!attribute)
+    return kRowsOfWarp;
+  auto rows = dyn_cast<IntegerAttr>(attribute);
+  if (!rows || rows.getInt() <= 0 || rows.getInt() % kRowsOfWarp != 0)
+    return op->emitError("expected a multiple of ")
+           << kRowsOfWarp << " as '" << kWarpRowsAttr << "', got " << attribute;
+  return rows.getInt();
+}
+
+} // namespace mlir::attn
+
+#endif // ATTN_GPU_WARPROWS_H
