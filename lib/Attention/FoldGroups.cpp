@@ -7,6 +7,7 @@
 
 #include "dialect/AttnOps.h"
 #include "dialect/Shared/IndexBuilder.h"
+#include "lib/Attention/GroupFolding.h"
 #include "lib/Attention/Passes.h"
 #include "lib/Plan/Plan.h"
 
@@ -27,12 +28,22 @@ namespace {
 /// tiles of rows see as few keys as tiles of queries do.
 class GroupFolding {
 public:
-  GroupFolding(RewriterBase &rewriter, AttentionOp op)
-      : op(op), b(op.getLoc(), rewriter), groupSize(op.getGroupSize()),
+  GroupFolding(OpBuilder &builder, AttentionOp op, bool isOfAnyStrides = false)
+      : op(op), b(op.getLoc(), builder), isOfAnyStrides(isOfAnyStrides),
+        groupSize(op.getGroupSize()),
         numQueries(op.getQueryType().getDimSize(2)),
         rows(b.size(op.getQuery(), 2)) {}
 
   SmallVector<Value> emit() {
+    AttentionOp folded = emitFolded();
+    SmallVector<Value> results;
+    for (auto [result, init] : llvm::zip(folded.getResults(), op.getOuts()))
+      results.push_back(b.createOrFold<tensor::CastOp>(
+          init.getType(), unfold(result, castToKnown(init, 1))));
+    return results;
+  }
+
+  AttentionOp emitFolded() {
     Value offset = emitOffset();
     SmallVector<Value> outs;
     for (Value init : op.getOuts())
@@ -51,11 +62,7 @@ public:
     rewriteRegion(folded.getScore(), 1, folded.getScoreCapturesMutable(),
                   offset);
     rewriteRegion(folded.getMask(), 0, folded.getMaskCapturesMutable(), offset);
-    SmallVector<Value> results;
-    for (auto [result, init] : llvm::zip(folded.getResults(), op.getOuts()))
-      results.push_back(b.createOrFold<tensor::CastOp>(
-          init.getType(), unfold(result, castToKnown(init, 1))));
-    return results;
+    return folded;
   }
 
 private:
@@ -130,6 +137,8 @@ private:
 
   /// `(B, Hq, Sq, ...)` as `(B, Hkv, Sq * G, ...)`.
   Value fold(Value tensor) {
+    if (numQueries == 1 && isOfAnyStrides)
+      return expand(dropQueries(tensor), 1, heads(), group());
     Value split = expand(tensor, 1, heads(), group());
     if (numQueries != 1) {
       SmallVector<OpFoldResult> sizes = b.sizes(split);
@@ -137,6 +146,14 @@ private:
       split = transpose(split, b.empty(sizes, getElementTypeOrSelf(tensor)));
     }
     return collapse(split, 2);
+  }
+
+  /// `(B, Hq, 1, D)` as `(B, Hq, D)`, in place: of any strides, which collapsed
+  /// dimensions are not.
+  Value dropQueries(Value tensor) {
+    SmallVector<OpFoldResult> sizes = b.sizes(tensor);
+    return b.slice(tensor, b.zeros(sizes.size()), sizes,
+                   {sizes[0], sizes[1], sizes[3]});
   }
 
   /// The reverse, in `into`.
@@ -210,11 +227,18 @@ private:
 
   AttentionOp op;
   IndexBuilder b;
+  /// Whether rows of one query are not copied, whatever their strides are.
+  /// Buffers for them that others write, as a CPU's have, are no such rows.
+  bool isOfAnyStrides;
   int64_t groupSize, numQueries;
   OpFoldResult rows; ///< Sq.
 };
 
 } // namespace
+
+AttentionOp attn::emitFoldedGroups(OpBuilder &builder, AttentionOp op) {
+  return GroupFolding(builder, op, /*isOfAnyStrides=*/true).emitFolded();
+}
 
 /// Makes the query heads of a group rows of one head, if there is a group.
 static LogicalResult foldGroup(RewriterBase &rewriter, AttentionOp op) {
@@ -235,6 +259,9 @@ struct FoldGroups : attn::impl::FoldGroupsBase<FoldGroups> {
       PlanAttr plan = getPlan(op);
       // What is folded keeps its plan.
       if (!plan || plan.getHeads() <= 1 || op.getGroupSize() == 1)
+        continue;
+      // The merge of parts of keys writes the rows of heads where they belong.
+      if (plan.getLayout() == OnlineLayout::Mma && plan.getChunk() > 0)
         continue;
       if (plan.getHeads() != op.getGroupSize()) {
         op.emitError("expected an attn.plan with 1 or ")

@@ -63,7 +63,8 @@ def FoldGroups : Pass<"attn-fold-groups"> {
     `(B, Hkv, Sq * G, Dk)`. Row `r` of head `h` is query `r div G` of query head
     `G * h + r mod G`, from which the regions compute what they are given; its sink
     is that of the head. Several queries are transposed into that order, and the
-    output out of it.
+    output out of it. Parts of keys for matrix units are left to `attn-split-decoding`,
+    which writes the output where it belongs.
   }];
   let dependentDialects = ["::mlir::affine::AffineDialect",
                            "::mlir::arith::ArithDialect",

@@ -34,10 +34,11 @@ def SplitKeys : Pass<"attn-split-keys"> {
 def SplitDecoding : Pass<"attn-split-decoding"> {
   let summary = "Compute parts of the keys of few queries in parallel";
   let description = [{
-    Few queries of one head have as many `scf.forall` iterations as there are batch
+    Few queries have as many `scf.forall` iterations as there are batch
     entries and heads, too few for a GPU, so the keys of each are split as well. An
     `scf.forall` over batch entries, heads and parts computes the state of each part
-    by an `attn.online_attention` for matrix units. Another one, whose iterations are
+    by an `attn.online_attention` for matrix units, whose rows are the queries of all
+    heads that share keys, as of `attn-fold-groups`. Another one, whose iterations are
     single elements, merges them into the output, a third one into the
     log-sum-exp, if it is asked for. A sink takes part in the merge.
 

@@ -8,17 +8,18 @@
 //
 //   attention of r queries for each of B * H heads
 //
-// becomes
+// or of r / G queries for each of B * H * G query heads, of which the G that
+// share keys are r rows, becomes
 //
 //   n = parts of each head's keys, so that B * H * n is about
 //     kPartsOfMultiprocessor for each multiprocessor, and each has about
 //     `chunk` keys at least
 //   forall batch entry, head, part < n
 //     O, m, l [batch entry, head, part] = attn.online_attention of the part
-//   forall batch entry, head, query, element
+//   forall batch entry, query head, query, element
 //     M = max of m, L = sum of exp(m - M) * l
 //     output = sum of exp(m - M) * O / L
-//   forall batch entry, head, query       (if it is asked for)
+//   forall batch entry, query head, query       (if it is asked for)
 //     log-sum-exp = M + log(L)
 //
 // Flash-Decoding (Dao, Haziza, Massa and Sizov, 2023). A sink joins M and L in
@@ -30,6 +31,7 @@
 
 #include "dialect/AttnOps.h"
 #include "dialect/Shared/IndexBuilder.h"
+#include "lib/Attention/GroupFolding.h"
 #include "lib/Kernel/ParallelElements.h"
 #include "lib/Online/OnlineTensors.h"
 #include "lib/Online/VisibleRange.h"
@@ -60,13 +62,15 @@ constexpr int64_t kPartUnit = 64;
 class DecodingSplitter {
 public:
   DecodingSplitter(RewriterBase &rewriter, AttentionOp op, PlanAttr plan)
-      : rewriter(rewriter), b(op.getLoc(), rewriter), op(op),
+      : rewriter(rewriter), b(op.getLoc(), rewriter), whole(op), op(op),
         type(op.getAccumulationType()), chunk(plan.getChunk()),
-        rows(op.getQueryType().getDimSize(2)),
+        heads(op.getGroupSize()), rows(op.getQueryType().getDimSize(2) * heads),
         lanes(llvm::alignTo(rows, plan.getLanes())) {}
 
   LogicalResult run() {
-    b.setInsertionPoint(op);
+    b.setInsertionPoint(whole);
+    if (heads > 1)
+      op = emitFoldedGroups(b, whole);
     sizes = b.sizes(op.getOutput());
     count = emitCount();
     FailureOr<SmallVector<Value>> parts = emitParts();
@@ -74,16 +78,27 @@ public:
       return failure();
     states = *parts;
     SmallVector<Value> results = {
-        emitElements(op.getOutput(), &DecodingSplitter::emitOutput)};
-    if (op.getLogSumExp())
+        emitElements(whole.getOutput(), &DecodingSplitter::emitOutput)};
+    if (whole.getLogSumExp())
       results.push_back(
-          emitElements(op.getLogSumExp(), &DecodingSplitter::emitLogSumExp));
-    rewriter.replaceOp(op, results);
+          emitElements(whole.getLogSumExp(), &DecodingSplitter::emitLogSumExp));
+    rewriter.replaceOp(whole, results);
+    if (op != whole)
+      eraseFolded();
     return success();
   }
 
 private:
   Value real(double value) { return b.real(type, value); }
+
+  /// With the empty tensors that nothing is written to.
+  void eraseFolded() {
+    SmallVector<Value> outs(op.getOuts());
+    rewriter.eraseOp(op);
+    for (Value out : outs)
+      if (Operation *empty = out.getDefiningOp(); empty->use_empty())
+        rewriter.eraseOp(empty);
+  }
 
   /// The number of parts of a head's keys, at least 1.
   Value emitCount() {
@@ -124,18 +139,18 @@ private:
   FailureOr<OnlineAttentionOp> emitPart(ArrayRef<Value> ivs) {
     OpFoldResult one = b.getIndexAttr(1);
     // Neither a sink nor a log-sum-exp.
-    auto whole = cast<AttentionOp>(b.clone(*op));
-    whole.getSinkMutable().clear();
+    auto all = cast<AttentionOp>(b.clone(*op));
+    all.getSinkMutable().clear();
     SmallVector<OpFoldResult> offsets = {ivs[0], ivs[1], b.getIndexAttr(0)},
                               extent = {one, one, b.getIndexAttr(rows)};
     FailureOr<TilingResult> tiled =
-        whole.getTiledImplementation(b, offsets, extent);
+        all.getTiledImplementation(b, offsets, extent);
     if (failed(tiled))
       return failure();
     auto tile = cast<AttentionOp>(tiled->tiledOps.front());
     OnlineAttentionOp online = emitOnlineInMatrices(b, tile, lanes);
     rewriter.eraseOp(tile);
-    rewriter.eraseOp(whole);
+    rewriter.eraseOp(all);
     auto [begin, end] = emitVisibleStoredRange(b, online, kPartUnit);
     // As many whole units for each part.
     Value keys = b.max(b.sub(end, begin), 0);
@@ -173,8 +188,20 @@ private:
   /// The elements of `init`, each of which `element` emits of its indices.
   Value emitElements(Value init,
                      Value (DecodingSplitter::*element)(ArrayRef<Value>)) {
-    return emitEachElement(
-        b, init, [&](ArrayRef<Value> ivs) { return (this->*element)(ivs); });
+    return emitEachElement(b, init, [&](ArrayRef<Value> ivs) {
+      return (this->*element)(findRow(ivs));
+    });
+  }
+
+  /// Batch entry, head, row and the rest of an element of the output of a query
+  /// head.
+  SmallVector<Value> findRow(ArrayRef<Value> ivs) {
+    SmallVector<Value> at(ivs);
+    if (heads == 1)
+      return at;
+    at[1] = b.div(ivs[1], heads);
+    at[2] = b.add(b.mul(ivs[2], heads), b.rem(ivs[1], heads));
+    return at;
   }
 
   Value emitOutput(ArrayRef<Value> ivs) {
@@ -247,11 +274,12 @@ private:
 
   RewriterBase &rewriter;
   IndexBuilder b;
-  AttentionOp op;
-  FloatType type; ///< Of states.
-  int64_t chunk;  ///< About as many keys as a part has at least.
-  int64_t rows, lanes;
-  SmallVector<OpFoldResult> sizes; ///< Of the output.
+  AttentionOp whole;          ///< As it is given.
+  AttentionOp op;             ///< With heads of a group as rows.
+  FloatType type;             ///< Of states.
+  int64_t chunk;              ///< About as many keys as a part has at least.
+  int64_t heads, rows, lanes; ///< Of a group, a part, and its vectors.
+  SmallVector<OpFoldResult> sizes; ///< Of the output of `op`.
   Value count;                     ///< Of parts.
   SmallVector<Value> states;       ///< Of all parts.
 };
@@ -268,12 +296,14 @@ struct SplitDecoding : attn::impl::SplitDecodingBase<SplitDecoding> {
       PlanAttr plan = getPlan(op);
       if (!plan || plan.getChunk() == 0)
         continue;
-      int64_t rows = op.getQueryType().getDimSize(2);
-      if (plan.getLanes() == 0 || op.isRagged() || op.getGroupSize() != 1 ||
-          ShapedType::isDynamic(rows) || rows > plan.getRows()) {
+      int64_t queries = op.getQueryType().getDimSize(2),
+              heads = op.getGroupSize();
+      if (plan.getLanes() == 0 || op.isRagged() ||
+          (heads != 1 && (plan.getHeads() != heads || op.hasDropout())) ||
+          ShapedType::isDynamic(queries) || queries > plan.getRows() / heads) {
         op.emitError("expected an attn.plan with 'lanes', and with 'rows' for "
-                     "all queries, of heads that share no keys, to split keys "
-                     "into parts of a 'chunk'");
+                     "all queries of all heads that share keys, without "
+                     "dropout, to split keys into parts of a 'chunk'");
         return signalPassFailure();
       }
       if (failed(DecodingSplitter(rewriter, op, plan).run())) {

@@ -39,18 +39,21 @@
 // STAGES-NOT: vector.{{contract|multi_reduction|transfer|broadcast}}
 // STAGES: return
 
-// The form for many queries, after that for one. The last block of queries is x,
-// heads are y, batch entries z.
+// The form for many queries, after that for one, of which the parts of keys are one
+// launch, and their merge is another. The last block of queries is x, heads are y,
+// batch entries z.
 // CHECK-LABEL: func.func @causal
 // CHECK: cf.assert
-// CHECK: gpu.launch_func @causal_kernels::@causal_kernel_3
+// CHECK: gpu.launch_func @causal_kernels::@causal_kernel blocks
+// CHECK: gpu.launch_func @causal_kernels::@causal_kernel_0 blocks
+// CHECK: gpu.launch_func @causal_kernels::@causal_kernel_1
 // CHECK-SAME: blocks in (%{{.*}}, %c8, %{{.*}}) threads in (%c128, %c1, %c1)
 // CHECK-SAME: dynamic_shared_memory_size %c36864_i32
 // CHECK-SAME: args(%{{[^,]*}} : memref<?x8x?x64xf16, strided<[?, ?, ?, 1]>>, %{{[^,]*}} : memref<?x2x?x64xf16, strided<[?, ?, ?, 1]>>,
 // All kernels of a function are in one module.
 // CHECK: gpu.module @causal_kernels
 // CHECK-NOT: gpu.module
-// CHECK: llvm.func @causal_kernel_3(
+// CHECK: llvm.func @causal_kernel_1(
 // CHECK-SAME: nvvm.kernel, nvvm.maxntid = array<i32: 128, 1, 1>
 // CHECK: nvvm.cp.async.shared.global %{{.*}}, %{{.*}}, 16, cache = cg, %{{.*}}
 // CHECK: nvvm.cp.async.commit.group
