@@ -94,5 +94,38 @@ void AllReduceOp::getEffects(
       effects);
 }
 
+LogicalResult AllMergeOp::verify() {
+  auto output = cast<ShapedType>(getOutput().getType()),
+       lse = cast<ShapedType>(getLse().getType());
+  if (!output.hasRank() || !lse.hasRank() || output.getRank() != 4 ||
+      output.getShape().drop_back() != lse.getShape() ||
+      output.isDynamicDim(3) ||
+      lse.getElementType() != output.getElementType() ||
+      !(lse.getElementType().isF32() || lse.getElementType().isF64()))
+    return emitOpError("expected an output (B, H, S, D) of f32 or f64, with a "
+                       "static D, and a log-sum-exp (B, H, S) of it, got ")
+           << output << " and " << lse;
+  if (getOuts().size() != 2)
+    return emitOpError("expected outs for an output and a log-sum-exp, got ")
+           << getOuts().size();
+  ShapedType parts[] = {output, lse};
+  for (auto [out, part] : llvm::zip_equal(getOuts(), parts)) {
+    auto type = cast<ShapedType>(out.getType());
+    if (!type.hasRank() || type.getShape() != part.getShape() ||
+        type.getElementType() != part.getElementType())
+      return emitOpError("expected outs like the parts, got ")
+             << type << " for " << part;
+  }
+  return success();
+}
+
+void AllMergeOp::getEffects(
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
+        &effects) {
+  getDestinationEffects(
+      *this, [&](OpOperand &operand) { return readsOperand(operand); },
+      effects);
+}
+
 #define GET_OP_CLASSES
 #include "dialect/Sharding/RankOps.cpp.inc"

@@ -143,4 +143,50 @@ def Attn_AllReduceOp : Attn_Op<"all_reduce", [
   let hasVerifier = 1;
 }
 
+def Attn_AllMergeOp : Attn_Op<"all_merge", [
+    DestinationStyleOpInterface,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "one attention from those of all ranks of the group";
+  let description = [{
+    What `attn.merge` gives of the outputs `(B, H, S, D)` and log-sum-exps
+    `(B, H, S)` of every rank of the group, of which there are `size`, each of other
+    keys. With `m` the maximum of the log-sum-exps of all ranks, and
+    `w = exp(lse - m)`:
+
+    ```
+    output = sum of w * output / sum of w
+    lse    = m + log(sum of w)
+    ```
+
+    Parts with a log-sum-exp of -inf, +inf or NaN count as there (M2). Elements are
+    f32 or f64. Sums are in the order of the ranks, so that all of them get the same
+    bits, in either of two ways: all parts go to all ranks, or ranks reduce the
+    maxima, and then `w * output` and `w` (Shyam et al., "Tree Attention",
+    arXiv:2408.04093). A rank whose part has another size than that of another one
+    gets an error that names it.
+
+    ```mlir
+    %o, %l = attn.all_merge ins(%part#0, %part#1 : tensor<1x8x1x64xf32>,
+            tensor<1x8x1xf32>)
+        outs(%o_init, %l_init : tensor<1x8x1x64xf32>, tensor<1x8x1xf32>)
+        stride 1 size 4 -> tensor<1x8x1x64xf32>, tensor<1x8x1xf32>
+    ```
+  }];
+  let arguments = (ins AnyShaped:$output, AnyShaped:$lse,
+    Variadic<AnyShaped>:$outs,
+    ConfinedAttr<I64Attr, [IntPositive]>:$stride,
+    ConfinedAttr<I64Attr, [IntPositive]>:$size);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let assemblyFormat = [{
+    `ins` `(` $output `,` $lse `:` type($output) `,` type($lse) `)`
+    `outs` `(` $outs `:` type($outs) `)`
+    `stride` $stride `size` $size attr-dict (`->` type($results)^)?
+  }];
+  let extraClassDeclaration = [{
+    bool readsOperand(OpOperand &operand) { return !isDpsInit(&operand); }
+    MutableOperandRange getDpsInitsMutable() { return getOutsMutable(); }
+  }];
+  let hasVerifier = 1;
+}
+
 #endif // ATTN_DIALECT_SHARDING_RANKOPS_TD

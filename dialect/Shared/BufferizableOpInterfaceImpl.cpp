@@ -379,8 +379,8 @@ struct RankBlockOpInterface
   }
 };
 
-/// Of an op that has one destination, which is no result on buffers. Messages
-/// are memory that lies together: results of a kernel may not.
+/// Of an op whose destinations are no results on buffers. Messages are memory
+/// that lies together: results of a kernel may not.
 template <typename Op>
 struct CollectiveOpInterface
     : DstBufferizableOpInterfaceExternalModel<CollectiveOpInterface<Op>, Op> {
@@ -397,28 +397,40 @@ struct CollectiveOpInterface
         cast_or_null<Op>(createOnBuffers(op, rewriter, options, state));
     if (!buffered)
       return failure();
-    Value outs = buffered.getOuts();
-    auto type = cast<MemRefType>(outs.getType());
-    if (!type.getLayout().isIdentity()) {
-      OpBuilder::InsertionGuard guard(rewriter);
-      rewriter.setInsertionPoint(buffered);
-      SmallVector<Value> sizes;
-      for (int64_t dim = 0; dim < type.getRank(); ++dim)
-        if (type.isDynamicDim(unsigned(dim)))
-          sizes.push_back(
-              memref::DimOp::create(rewriter, op->getLoc(), outs, dim));
-      FailureOr<Value> dense = options.createAlloc(
-          rewriter, op->getLoc(),
-          MemRefType::get(type.getShape(), type.getElementType()), sizes);
-      if (failed(dense))
-        return failure();
-      buffered.getOutsMutable().assign(*dense);
-      rewriter.setInsertionPointAfter(buffered);
-      if (failed(options.createMemCpy(rewriter, op->getLoc(), *dense, outs)))
+    SmallVector<Value> outs;
+    for (OpOperand &out : buffered.getDpsInitsMutable()) {
+      outs.push_back(out.get());
+      if (failed(makeDense(out, rewriter, options)))
         return failure();
     }
     replaceOpWithBufferizedValues(rewriter, op, outs);
     return success();
+  }
+
+private:
+  /// Has `out` written to memory of its own, unless it lies together, and
+  /// copied from there.
+  static LogicalResult makeDense(OpOperand &out, RewriterBase &rewriter,
+                                 const BufferizationOptions &options) {
+    Value buffer = out.get();
+    Location loc = out.getOwner()->getLoc();
+    auto type = cast<MemRefType>(buffer.getType());
+    if (type.getLayout().isIdentity())
+      return success();
+    OpBuilder::InsertionGuard guard(rewriter);
+    rewriter.setInsertionPoint(out.getOwner());
+    SmallVector<Value> sizes;
+    for (int64_t dim = 0; dim < type.getRank(); ++dim)
+      if (type.isDynamicDim(unsigned(dim)))
+        sizes.push_back(memref::DimOp::create(rewriter, loc, buffer, dim));
+    FailureOr<Value> dense = options.createAlloc(
+        rewriter, loc, MemRefType::get(type.getShape(), type.getElementType()),
+        sizes);
+    if (failed(dense))
+      return failure();
+    out.set(*dense);
+    rewriter.setInsertionPointAfter(out.getOwner());
+    return options.createMemCpy(rewriter, loc, *dense, buffer);
   }
 };
 
@@ -440,6 +452,7 @@ void mlir::attn::registerBufferizableOpInterfaceExternalModels(
         *context);
     AllFiniteOp::attachInterface<AllFiniteOpInterface>(*context);
     AllGatherOp::attachInterface<CollectiveOpInterface<AllGatherOp>>(*context);
+    AllMergeOp::attachInterface<CollectiveOpInterface<AllMergeOp>>(*context);
     AllReduceOp::attachInterface<CollectiveOpInterface<AllReduceOp>>(*context);
     BlockRangeOp::attachInterface<DestinationOpInterface<BlockRangeOp>>(
         *context);

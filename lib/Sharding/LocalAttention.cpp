@@ -22,11 +22,9 @@
 // follow each other.
 //
 // Where keys alone are split, as in tree attention (Shyam et al.,
-// arXiv:2408.04093), with the parts of all ranks merged in their order on each
-// of them, so that all get the same bits:
+// arXiv:2408.04093):
 //
-//   parts = gathered attention(query, keys, values)
-//   state = merge of nothing, or the sink, and all parts
+//   state = merge of attention(query, keys, values) of all ranks, and the sink
 //
 // States are outputs, in the type of sums, and log-sum-exps. With dropout, the
 // mask hides what is dropped from one attention, and another one, of a value of
@@ -65,7 +63,7 @@ public:
 
   SmallVector<Value> emit() {
     if (extents.numKeyRanks > 1)
-      return finish(extents.isRing ? goAround() : gather());
+      return finish(extents.isRing ? goAround() : mergeRanks());
     RowSpan keys{extents.keys.first(b), extents.keys.count(b)};
     if (whole.hasDropout())
       return finish(
@@ -195,14 +193,18 @@ private:
     MergeOp merged = mergeParts(first[0], first[1], second[0], second[1]);
     State state(merged.getResults());
     if (whole.hasDropout()) {
-      // Of no output.
-      SmallVector<OpFoldResult> thin = b.sizes(first[2]);
-      thin.push_back(b.getIndexAttr(1));
-      Value nothing = b.fill(b.empty(thin, sums), 0.0);
+      Value nothing = createNoOutput(first[2]);
       state.push_back(
           mergeParts(nothing, first[2], nothing, second[2]).getResult(1));
     }
     return state;
+  }
+
+  /// Where only log-sum-exps are merged.
+  Value createNoOutput(Value lse) {
+    SmallVector<OpFoldResult> thin = b.sizes(lse);
+    thin.push_back(b.getIndexAttr(1));
+    return b.fill(b.empty(thin, sums), 0.0);
   }
 
   /// A tile merges its own part only as it was computed, of a batch whose
@@ -313,31 +315,20 @@ private:
     return box;
   }
 
-  State gather() {
-    int64_t ranks = extents.numKeyRanks;
+  /// What the keys of all ranks give, on each of them.
+  State mergeRanks() {
     State own = computeBlock({query, queries}, whole.getKey(), whole.getValue(),
                              {extents.keys.first(b), extents.keys.count(b)});
-    State all;
-    for (Value part : own) {
-      SmallVector<OpFoldResult> sizes = b.sizes(part);
-      sizes.insert(sizes.begin(), b.getIndexAttr(ranks));
-      Value init = b.empty(sizes, sums);
-      all.push_back(AllGatherOp::create(b, init.getType(), part, init,
-                                        uint64_t(extents.keyStride))
-                        .getResult());
-    }
-    return b.loop(0, ranks, createInitial(), [&](Value rank, ValueRange state) {
-      State part;
-      for (auto [ofAll, ofOne] : llvm::zip(all, own)) {
-        SmallVector<OpFoldResult> sizes = b.sizes(ofAll),
-                                  offsets = b.zeros(sizes.size());
-        sizes[0] = b.getIndexAttr(1);
-        offsets[0] = rank;
-        part.push_back(
-            b.slice(ofAll, offsets, sizes, int64_t(sizes.size()) - 1));
-      }
-      return merge(state, part);
-    });
+    auto mergeParts = [&](Value output, Value lse) {
+      Value outs[] = {b.emptyLike(output), b.emptyLike(lse)};
+      return AllMergeOp::create(b, ValueRange(outs).getTypes(), output, lse,
+                                outs, uint64_t(extents.keyStride),
+                                uint64_t(extents.numKeyRanks));
+    };
+    State all(mergeParts(own[0], own[1]).getResults());
+    if (whole.hasDropout())
+      all.push_back(mergeParts(createNoOutput(own[2]), own[2]).getResult(1));
+    return whole.getSink() ? merge(createInitial(), all) : all;
   }
 
   /// The results of the op, from the state of all keys.

@@ -33,7 +33,7 @@ def ShardAttention : Pass<"attn-shard", "::mlir::ModuleOp"> {
       ranks with different work in the order of the rows, and the most that a rank
       receives does not grow;
     - rows of keys and values alone: each rank computes what its keys give for all
-      queries, which is gathered and merged in the order of the ranks.
+      queries, which `attn.all_merge` merges.
 
     Where a projection sums over what is sharded, as that of the output of heads, the
     parts of all ranks are summed (`attn.all_reduce`), and the bias is added after
@@ -76,8 +76,8 @@ def ConvertRanksToRuntime : Pass<"attn-convert-ranks-to-runtime",
                                  "::mlir::ModuleOp"> {
   let summary = "Convert what ranks say to each other to calls of the runtime";
   let description = [{
-    `attn.rank_index`, `attn.rank_block` and `attn.all_gather` on buffers become
-    calls of `attn_rt_rank_index`, `attn_rt_rank_block` and `attn_rt_all_gather`.
+    `attn.rank_index`, `attn.rank_block`, `attn.all_gather`, `attn.all_reduce` and
+    `attn.all_merge` on buffers become calls of `attn_rt_rank_index` and the like.
     Upstream's conversion to the `mpi` dialect is not used: in 22.1, neither what
     sends without waiting nor what waits for it is lowered, f16 and bf16 have no
     type, and no call can end after a time.

@@ -75,29 +75,29 @@ protected:
         int64_t(llvm::divideCeil(element.getIntOrFloatBitWidth(), 8)));
   }
 
-  /// The memory of a collective operation, and how many elements each rank
-  /// has; fails where buffers do not lie together.
-  struct DenseBuffers {
-    Value part, all, count;
-  };
-  FailureOr<DenseBuffers> getDenseBuffers(Op op, OpBuilder &builder,
-                                          Value partDescriptor,
-                                          Value allDescriptor) const {
-    auto part = dyn_cast<MemRefType>(op.getPart().getType()),
-         all = dyn_cast<MemRefType>(op.getOuts().getType());
-    if (!part || !all || !part.getLayout().isIdentity() ||
-        !all.getLayout().isIdentity())
+  /// The memory of an operand of a collective operation; fails where it does
+  /// not lie together.
+  FailureOr<Value> getDense(Op op, OpBuilder &builder, Value buffer,
+                            Value descriptor) const {
+    auto type = dyn_cast<MemRefType>(buffer.getType());
+    if (!type || !type.getLayout().isIdentity())
       return op.emitOpError("expected parts that lie together, got ")
-             << op.getPart().getType() << " and " << op.getOuts().getType();
+             << buffer.getType();
+    return MemRefDescriptor(descriptor)
+        .bufferPtr(builder, op.getLoc(), *this->getTypeConverter(), type);
+  }
+
+  /// How many elements a buffer has.
+  Value countElements(Op op, OpBuilder &builder, Value buffer,
+                      Value descriptor) const {
+    MemRefDescriptor sizes(descriptor);
     Location loc = op.getLoc();
-    MemRefDescriptor from(partDescriptor), to(allDescriptor);
     Value count = number(op, builder, 1);
-    for (int64_t dim = 0; dim < part.getRank(); ++dim)
+    for (int64_t dim = 0; dim < cast<MemRefType>(buffer.getType()).getRank();
+         ++dim)
       count = LLVM::MulOp::create(builder, loc, count,
-                                  from.size(builder, loc, unsigned(dim)));
-    const LLVMTypeConverter &converter = *this->getTypeConverter();
-    return DenseBuffers{from.bufferPtr(builder, loc, converter, part),
-                        to.bufferPtr(builder, loc, converter, all), count};
+                                  sizes.size(builder, loc, unsigned(dim)));
+    return count;
   }
 
 private:
@@ -155,17 +155,19 @@ struct GatherToRuntime : RankPattern<AllGatherOp> {
   LogicalResult
   matchAndRewrite(AllGatherOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    FailureOr<DenseBuffers> buffers =
-        getDenseBuffers(op, rewriter, adaptor.getPart(), adaptor.getOuts());
-    if (failed(buffers))
+    FailureOr<Value> part = getDense(op, rewriter, op.getPart(),
+                                     adaptor.getPart()),
+                     all = getDense(op, rewriter, op.getOuts(),
+                                    adaptor.getOuts());
+    if (failed(part) || failed(all))
       return failure();
+    Value count = countElements(op, rewriter, op.getPart(), adaptor.getPart());
     Value bytes =
-        LLVM::MulOp::create(rewriter, op.getLoc(), buffers->count,
+        LLVM::MulOp::create(rewriter, op.getLoc(), count,
                             elementBytes(op, rewriter, op.getPart().getType()));
     if (!call(op, rewriter, "attn_rt_all_gather",
               {number(op, rewriter, int64_t(op.getStride())),
-               number(op, rewriter, op.getSize()), bytes, buffers->part,
-               buffers->all},
+               number(op, rewriter, op.getSize()), bytes, *part, *all},
               getVoidType()))
       return failure();
     rewriter.eraseOp(op);
@@ -178,16 +180,45 @@ struct ReduceToRuntime : RankPattern<AllReduceOp> {
   LogicalResult
   matchAndRewrite(AllReduceOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    FailureOr<DenseBuffers> buffers =
-        getDenseBuffers(op, rewriter, adaptor.getPart(), adaptor.getOuts());
-    if (failed(buffers))
-      return failure();
-    if (!call(op, rewriter, "attn_rt_all_reduce",
+    FailureOr<Value> part = getDense(op, rewriter, op.getPart(),
+                                     adaptor.getPart()),
+                     sum = getDense(op, rewriter, op.getOuts(),
+                                    adaptor.getOuts());
+    if (failed(part) || failed(sum) ||
+        !call(op, rewriter, "attn_rt_all_reduce",
               {number(op, rewriter, int64_t(op.getStride())),
-               number(op, rewriter, int64_t(op.getSize())), buffers->count,
-               elementBytes(op, rewriter, op.getPart().getType()),
-               buffers->part, buffers->all},
+               number(op, rewriter, int64_t(op.getSize())),
+               countElements(op, rewriter, op.getPart(), adaptor.getPart()),
+               elementBytes(op, rewriter, op.getPart().getType()), *part, *sum},
               getVoidType()))
+      return failure();
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct MergeToRuntime : RankPattern<AllMergeOp> {
+  using RankPattern::RankPattern;
+  LogicalResult
+  matchAndRewrite(AllMergeOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    SmallVector<Value> pointers;
+    for (auto [buffer, descriptor] :
+         llvm::zip_equal(op->getOperands(), adaptor.getOperands())) {
+      FailureOr<Value> pointer = getDense(op, rewriter, buffer, descriptor);
+      if (failed(pointer))
+        return failure();
+      pointers.push_back(*pointer);
+    }
+    auto output = cast<MemRefType>(op.getOutput().getType());
+    SmallVector<Value> arguments = {
+        number(op, rewriter, int64_t(op.getStride())),
+        number(op, rewriter, int64_t(op.getSize())),
+        countElements(op, rewriter, op.getLse(), adaptor.getLse()),
+        number(op, rewriter, output.getShape().back()),
+        elementBytes(op, rewriter, output)};
+    llvm::append_range(arguments, pointers);
+    if (!call(op, rewriter, "attn_rt_all_merge", arguments, getVoidType()))
       return failure();
     rewriter.eraseOp(op);
     return success();
@@ -200,12 +231,12 @@ struct ConvertRanksToRuntime
     LLVMTypeConverter converter(&getContext());
     RewritePatternSet patterns(&getContext());
     RuntimeSymbols symbols(getOperation());
-    patterns
-        .add<IndexToRuntime, BlockToRuntime, GatherToRuntime, ReduceToRuntime>(
-            converter, symbols);
+    patterns.add<IndexToRuntime, BlockToRuntime, GatherToRuntime,
+                 ReduceToRuntime, MergeToRuntime>(converter, symbols);
     ConversionTarget target(getContext());
     target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
-    target.addIllegalOp<RankIndexOp, RankBlockOp, AllGatherOp, AllReduceOp>();
+    target.addIllegalOp<RankIndexOp, RankBlockOp, AllGatherOp, AllReduceOp,
+                        AllMergeOp>();
     if (failed(applyPartialConversion(getOperation(), target,
                                       std::move(patterns))))
       signalPassFailure();

@@ -43,6 +43,7 @@ static llvm::Error defineSupport(LLJIT &jit, JITDylib &library) {
   define("attn_rt_rank_block", &attn_rt_rank_block);
   define("attn_rt_all_gather", &attn_rt_all_gather);
   define("attn_rt_all_reduce", &attn_rt_all_reduce);
+  define("attn_rt_all_merge", &attn_rt_all_merge);
   define("attn_gpu_launch", &attn_gpu_launch);
   define("attn_gpu_alloc", &attn_gpu_alloc);
   define("attn_gpu_free", &attn_gpu_free);

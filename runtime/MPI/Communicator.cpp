@@ -9,8 +9,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <limits>
 
 using namespace attn;
 using namespace attn::mpi;
@@ -292,41 +294,57 @@ Status Communicator::allGather(std::span<const std::byte> part,
   return wait(transfer, what);
 }
 
-/// Adds what lies one after the other, in this order.
+/// NaN if one of them is.
+template <typename T> static T findGreater(T x, T y) {
+  return x > y || std::isnan(x) ? x : y;
+}
+
+/// Reduces what lies one after the other, in this order.
 template <typename T>
-static void addAll(const std::vector<T> &all, std::span<T> sum) {
-  std::copy_n(all.begin(), sum.size(), sum.begin());
-  for (std::size_t first = sum.size(); first < all.size(); first += sum.size())
-    for (std::size_t i = 0; i < sum.size(); ++i)
-      sum[i] += all[first + i];
+static void reduceAll(std::span<const T> all, std::span<T> result,
+                      Reduction reduction) {
+  std::copy_n(all.begin(), result.size(), result.begin());
+  for (std::size_t first = result.size(); first < all.size();
+       first += result.size()) {
+    std::span<const T> part = all.subspan(first, result.size());
+    if (reduction == Reduction::Sum)
+      for (std::size_t i = 0; i < result.size(); ++i)
+        result[i] += part[i];
+    else
+      for (std::size_t i = 0; i < result.size(); ++i)
+        result[i] = findGreater(result[i], part[i]);
+  }
 }
 
 template <typename T>
-Status Communicator::allReduce(std::span<const T> part, std::span<T> sum,
-                               Group group, const std::string &what) {
-  double count = double(group.count), others = count - 1,
-         bytes = double(part.size_bytes());
-  double ofWhole = link.latency + others * bytes / link.bandwidth,
-         ofShares =
-             2 * link.latency + 2 * others * bytes / (count * link.bandwidth);
-  return ofShares < ofWhole ? allReduceShares(part, sum, group, what)
-                            : allReduceWhole(part, sum, group, what);
+Status Communicator::allReduce(std::span<const T> part, std::span<T> result,
+                               Group group, const std::string &what,
+                               Reduction reduction) {
+  auto bytes = double(part.size_bytes()), ranks = double(group.count);
+  bool inShares =
+      link.timeToShare(bytes, ranks) < link.timeToGather(bytes, ranks);
+  return inShares ? allReduceShares(part, result, group, what, reduction)
+                  : allReduceWhole(part, result, group, what, reduction);
 }
 
 template <typename T>
-Status Communicator::allReduceWhole(std::span<const T> part, std::span<T> sum,
-                                    Group group, const std::string &what) {
+Status Communicator::allReduceWhole(std::span<const T> part,
+                                    std::span<T> result, Group group,
+                                    const std::string &what,
+                                    Reduction reduction) {
   std::vector<T> all(std::size_t(group.count) * part.size());
   Status status = allGather(
       std::as_bytes(part), std::as_writable_bytes(std::span(all)), group, what);
   if (status)
-    addAll(all, sum);
+    reduceAll<T>(all, result, reduction);
   return status;
 }
 
 template <typename T>
-Status Communicator::allReduceShares(std::span<const T> part, std::span<T> sum,
-                                     Group group, const std::string &what) {
+Status Communicator::allReduceShares(std::span<const T> part,
+                                     std::span<T> result, Group group,
+                                     const std::string &what,
+                                     Reduction reduction) {
   auto count = std::size_t(group.count);
   // The last shares may be smaller; all of one size are gathered.
   std::size_t share = (part.size() + count - 1) / count;
@@ -336,7 +354,7 @@ Status Communicator::allReduceShares(std::span<const T> part, std::span<T> sum,
   };
   int self = findNumber(group), ranks = int(count);
   std::size_t own = cut(part, self).size();
-  std::vector<T> all(count * own), sums(count * share);
+  std::vector<T> all(count * own), results(count * share);
   Transfer transfer;
   for (int number = 0; number < ranks; ++number) {
     std::span<const T> sent = cut(part, number);
@@ -361,27 +379,136 @@ Status Communicator::allReduceShares(std::span<const T> part, std::span<T> sum,
   if (Status status = wait(transfer, what); !status)
     return status;
   std::span<T> ofSelf =
-      std::span(sums).subspan(std::size_t(self) * share, share);
-  addAll(all, ofSelf.first(own));
+      std::span(results).subspan(std::size_t(self) * share, share);
+  reduceAll<T>(all, ofSelf.first(own), reduction);
   if (Status status =
           allGather(std::as_bytes(ofSelf),
-                    std::as_writable_bytes(std::span(sums)), group, what);
+                    std::as_writable_bytes(std::span(results)), group, what);
       !status)
     return status;
-  std::copy_n(sums.begin(), sum.size(), sum.begin());
+  std::copy_n(results.begin(), result.size(), result.begin());
   return {};
 }
 
-#define ATTN_MPI_INSTANTIATE(T, reduce)                                        \
+/// `exp(lse - maximum)`, by which a part counts (M2).
+template <typename T> static T computeWeight(T lse, T maximum) {
+  if (lse == -std::numeric_limits<T>::infinity())
+    return 0;
+  return lse == maximum ? T(1) : std::exp(lse - maximum);
+}
+
+/// Writes outputs times their weights, and then weights.
+template <typename T>
+static void scale(AttentionState<const T> state, std::span<const T> maxima,
+                  std::span<T> scaled) {
+  std::size_t rows = maxima.size(),
+              size = rows ? state.output.size() / rows : 0;
+  for (std::size_t row = 0; row < rows; ++row) {
+    T weight = computeWeight(state.lse[row], maxima[row]);
+    for (std::size_t at = row * size; at < (row + 1) * size; ++at)
+      scaled[at] = weight == 0 ? T(0) : state.output[at] * weight;
+    scaled[rows * size + row] = weight;
+  }
+}
+
+/// Writes the quotients of the sums of such parts.
+template <typename T>
+static void divide(std::span<const T> sums, std::span<const T> maxima,
+                   AttentionState<T> merged) {
+  std::size_t rows = maxima.size(),
+              size = rows ? merged.output.size() / rows : 0;
+  for (std::size_t row = 0; row < rows; ++row) {
+    T weight = sums[rows * size + row],
+      factor = weight == 0 ? T(0) : 1 / weight;
+    for (std::size_t at = row * size; at < (row + 1) * size; ++at)
+      merged.output[at] = sums[at] * factor;
+    merged.lse[row] = maxima[row] + std::log(weight);
+  }
+}
+
+template <typename T>
+Status Communicator::allMerge(AttentionState<const T> part,
+                              AttentionState<T> merged, Group group,
+                              const std::string &what) {
+  auto ofMaxima = double(part.lse.size_bytes()),
+       ofAll = double(part.output.size_bytes()) + ofMaxima,
+       ranks = double(group.count);
+  double reduced =
+      link.timeToReduce(ofMaxima, ranks) + link.timeToReduce(ofAll, ranks);
+  return reduced < link.timeToGather(ofAll, ranks)
+             ? allMergeReduced(part, merged, group, what)
+             : allMergeWhole(part, merged, group, what);
+}
+
+template <typename T>
+Status Communicator::allMergeWhole(AttentionState<const T> part,
+                                   AttentionState<T> merged, Group group,
+                                   const std::string &what) {
+  std::size_t rows = part.lse.size(), elements = part.output.size(),
+              size = elements + rows;
+  auto ranks = std::size_t(group.count);
+  // One message to each rank.
+  std::vector<T> own(part.output.begin(), part.output.end()), all(ranks * size),
+      maxima(rows), sums(size);
+  own.insert(own.end(), part.lse.begin(), part.lse.end());
+  if (Status status =
+          allGather(std::as_bytes(std::span(own)),
+                    std::as_writable_bytes(std::span(all)), group, what);
+      !status)
+    return status;
+  auto stateOf = [&](std::size_t number) {
+    std::span<const T> state = std::span(all).subspan(number * size, size);
+    return AttentionState<const T>{state.first(elements), state.last(rows)};
+  };
+  std::copy_n(stateOf(0).lse.begin(), rows, maxima.begin());
+  for (std::size_t number = 1; number < ranks; ++number)
+    for (std::size_t row = 0; row < rows; ++row)
+      maxima[row] = findGreater(maxima[row], stateOf(number).lse[row]);
+  for (std::size_t number = 0; number < ranks; ++number) {
+    scale<T>(stateOf(number), maxima, own);
+    std::copy(own.begin(), own.end(),
+              all.begin() + std::ptrdiff_t(number * size));
+  }
+  reduceAll<T>(all, sums, Reduction::Sum);
+  divide<T>(sums, maxima, merged);
+  return {};
+}
+
+template <typename T>
+Status Communicator::allMergeReduced(AttentionState<const T> part,
+                                     AttentionState<T> merged, Group group,
+                                     const std::string &what) {
+  std::vector<T> maxima(part.lse.size()),
+      scaled(part.output.size() + part.lse.size()), sums(scaled.size());
+  if (Status status =
+          allReduce<T>(part.lse, maxima, group, what, Reduction::Maximum);
+      !status)
+    return status;
+  scale<T>(part, maxima, scaled);
+  if (Status status = allReduce<T>(scaled, sums, group, what); !status)
+    return status;
+  divide<T>(sums, maxima, merged);
+  return {};
+}
+
+#define ATTN_MPI_INSTANTIATE_REDUCE(T, reduce)                                 \
   template Status Communicator::reduce(std::span<const T>, std::span<T>,       \
-                                       Group, const std::string &);
-ATTN_MPI_INSTANTIATE(float, allReduce)
-ATTN_MPI_INSTANTIATE(float, allReduceWhole)
-ATTN_MPI_INSTANTIATE(float, allReduceShares)
-ATTN_MPI_INSTANTIATE(double, allReduce)
-ATTN_MPI_INSTANTIATE(double, allReduceWhole)
-ATTN_MPI_INSTANTIATE(double, allReduceShares)
+                                       Group, const std::string &, Reduction);
+#define ATTN_MPI_INSTANTIATE_MERGE(T, merge)                                   \
+  template Status Communicator::merge(                                         \
+      AttentionState<const T>, AttentionState<T>, Group, const std::string &);
+#define ATTN_MPI_INSTANTIATE(T)                                                \
+  ATTN_MPI_INSTANTIATE_REDUCE(T, allReduce)                                    \
+  ATTN_MPI_INSTANTIATE_REDUCE(T, allReduceWhole)                               \
+  ATTN_MPI_INSTANTIATE_REDUCE(T, allReduceShares)                              \
+  ATTN_MPI_INSTANTIATE_MERGE(T, allMerge)                                      \
+  ATTN_MPI_INSTANTIATE_MERGE(T, allMergeWhole)                                 \
+  ATTN_MPI_INSTANTIATE_MERGE(T, allMergeReduced)
+ATTN_MPI_INSTANTIATE(float)
+ATTN_MPI_INSTANTIATE(double)
 #undef ATTN_MPI_INSTANTIATE
+#undef ATTN_MPI_INSTANTIATE_MERGE
+#undef ATTN_MPI_INSTANTIATE_REDUCE
 
 Expected<std::vector<std::vector<std::byte>>>
 Communicator::gather(std::span<const std::byte> part, const std::string &what) {

@@ -21,6 +21,7 @@
 
 #include "runtime/MPI/Library.h"
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
@@ -42,6 +43,27 @@ struct Piece {
 /// time: `latency + n / bandwidth` seconds.
 struct Link {
   double latency = 0, bandwidth = 0;
+
+  /// What it takes until all of so many ranks have the `bytes` of each.
+  double timeToGather(double bytes, double ranks) const {
+    return latency + (ranks - 1) * bytes / bandwidth;
+  }
+  /// The same until each has its share of all, and then all shares.
+  double timeToShare(double bytes, double ranks) const {
+    return 2 * latency + 2 * (ranks - 1) * bytes / (ranks * bandwidth);
+  }
+  double timeToReduce(double bytes, double ranks) const {
+    return std::min(timeToGather(bytes, ranks), timeToShare(bytes, ranks));
+  }
+};
+
+/// What ranks make of elements that all of them have.
+enum class Reduction { Sum, Maximum };
+
+/// The attention of some rows over some keys: outputs, one row after the other,
+/// and the log-sum-exp of each.
+template <typename T> struct AttentionState {
+  std::span<T> output, lse;
 };
 
 /// The ranks of a group: every `stride`-th, `count` of them.
@@ -96,20 +118,39 @@ public:
   Status allGather(std::span<const std::byte> part, std::span<std::byte> all,
                    Group group, const std::string &what);
 
-  /// The sum of the parts of all ranks of the group, of f32 or f64, in their
-  /// order, in the way that takes less time: all of them get the same bits.
+  /// The sum, or the greatest, of the parts of all ranks of the group, of f32
+  /// or f64, in their order, in the way that takes less time: all of them get
+  /// the same bits.
   template <typename T>
-  Status allReduce(std::span<const T> part, std::span<T> sum, Group group,
-                   const std::string &what);
-  /// The same where all parts go to all ranks, which add them.
+  Status allReduce(std::span<const T> part, std::span<T> result, Group group,
+                   const std::string &what,
+                   Reduction reduction = Reduction::Sum);
+  /// The same where all parts go to all ranks, which reduce them.
   template <typename T>
-  Status allReduceWhole(std::span<const T> part, std::span<T> sum, Group group,
-                        const std::string &what);
-  /// The same where each rank adds its share of all parts, and the sums of the
-  /// shares are gathered.
+  Status allReduceWhole(std::span<const T> part, std::span<T> result,
+                        Group group, const std::string &what,
+                        Reduction reduction = Reduction::Sum);
+  /// The same where each rank reduces its share of all parts, and what the
+  /// shares give is gathered.
   template <typename T>
-  Status allReduceShares(std::span<const T> part, std::span<T> sum, Group group,
-                         const std::string &what);
+  Status allReduceShares(std::span<const T> part, std::span<T> result,
+                         Group group, const std::string &what,
+                         Reduction reduction = Reduction::Sum);
+
+  /// The attention over the keys of all ranks of the group, each of which has
+  /// that over its own, in the way that takes less time: all of them get the
+  /// same bits. `merged` may be `part`.
+  template <typename T>
+  Status allMerge(AttentionState<const T> part, AttentionState<T> merged,
+                  Group group, const std::string &what);
+  /// The same where all parts go to all ranks.
+  template <typename T>
+  Status allMergeWhole(AttentionState<const T> part, AttentionState<T> merged,
+                       Group group, const std::string &what);
+  /// The same where ranks reduce the maxima, and then what is scaled by them.
+  template <typename T>
+  Status allMergeReduced(AttentionState<const T> part, AttentionState<T> merged,
+                         Group group, const std::string &what);
 
   /// What all ranks have, on rank 0; nothing on the others.
   Expected<std::vector<std::vector<std::byte>>>

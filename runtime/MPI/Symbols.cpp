@@ -101,3 +101,26 @@ void attn_rt_all_reduce(std::int64_t stride, std::int64_t count,
   auto *reduce = element_bytes == 4 ? &allReduce<float> : &allReduce<double>;
   check(reduce({stride, count}, elements, part, sum));
 }
+
+template <typename T>
+static const char *allMerge(Group group, std::int64_t rows, std::int64_t size,
+                            const void *output, const void *lse,
+                            void *mergedOutput, void *mergedLse) {
+  auto count = std::size_t(rows), elements = std::size_t(rows * size);
+  return keep(Communicator::getCurrent()->allMerge<T>(
+      {{static_cast<const T *>(output), elements},
+       {static_cast<const T *>(lse), count}},
+      {{static_cast<T *>(mergedOutput), elements},
+       {static_cast<T *>(mergedLse), count}},
+      group, "what its keys give"));
+}
+
+void attn_rt_all_merge(std::int64_t stride, std::int64_t count,
+                       std::int64_t rows, std::int64_t size,
+                       std::int64_t element_bytes, const void *output,
+                       const void *lse, void *merged_output, void *merged_lse) {
+  check(findObstacle(stride, count));
+  auto *merge = element_bytes == 4 ? &allMerge<float> : &allMerge<double>;
+  check(merge({stride, count}, rows, size, output, lse, merged_output,
+              merged_lse));
+}

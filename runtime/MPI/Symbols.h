@@ -32,6 +32,13 @@ void attn_rt_all_gather(std::int64_t stride, std::int64_t count,
 void attn_rt_all_reduce(std::int64_t stride, std::int64_t count,
                         std::int64_t elements, std::int64_t element_bytes,
                         const void *part, void *sum);
+/// What attn.all_merge says, of so many rows of outputs of `size` elements, and
+/// of their log-sum-exps, of f32, 4 bytes each, or of f64. `output` may be
+/// `merged_output`, and `lse` `merged_lse`.
+void attn_rt_all_merge(std::int64_t stride, std::int64_t count,
+                       std::int64_t rows, std::int64_t size,
+                       std::int64_t element_bytes, const void *output,
+                       const void *lse, void *merged_output, void *merged_lse);
 }
 
 #endif // ATTN_RUNTIME_MPI_SYMBOLS_H

@@ -284,6 +284,35 @@ func.func @read(%query: !q, %cache: !cache, %stored: tensor<1xi32>, %n: index, %
 
 // -----
 
+func.func @merge(%output: tensor<1x2x3x16xf32>, %lse: tensor<1x2x3xf64>) {
+  // expected-error @below {{expected an output (B, H, S, D) of f32 or f64, with a static D, and a log-sum-exp (B, H, S) of it, got 'tensor<1x2x3x16xf32>' and 'tensor<1x2x3xf64>'}}
+  %r:2 = attn.all_merge ins(%output, %lse : tensor<1x2x3x16xf32>, tensor<1x2x3xf64>)
+      outs(%output, %lse : tensor<1x2x3x16xf32>, tensor<1x2x3xf64>) stride 1 size 4
+      -> tensor<1x2x3x16xf32>, tensor<1x2x3xf64>
+  return
+}
+
+// -----
+
+func.func @merge_outs(%output: tensor<1x2x3x16xf32>, %lse: tensor<1x2x3xf32>) {
+  // expected-error @below {{expected outs for an output and a log-sum-exp, got 1}}
+  %r = attn.all_merge ins(%output, %lse : tensor<1x2x3x16xf32>, tensor<1x2x3xf32>)
+      outs(%output : tensor<1x2x3x16xf32>) stride 1 size 4 -> tensor<1x2x3x16xf32>
+  return
+}
+
+// -----
+
+func.func @merge_types(%output: tensor<1x2x3x16xf32>, %lse: tensor<1x2x3xf32>) {
+  // expected-error @below {{expected outs like the parts, got 'tensor<1x2x3xf32>' for 'tensor<1x2x3x16xf32>'}}
+  %r:2 = attn.all_merge ins(%output, %lse : tensor<1x2x3x16xf32>, tensor<1x2x3xf32>)
+      outs(%lse, %lse : tensor<1x2x3xf32>, tensor<1x2x3xf32>) stride 1 size 4
+      -> tensor<1x2x3xf32>, tensor<1x2x3xf32>
+  return
+}
+
+// -----
+
 func.func @sum(%part: tensor<3xi64>, %init: tensor<3xi64>) {
   // expected-error @below {{expected parts of f32 or f64, and outs of the same shape and type, got 'tensor<3xi64>' of 'tensor<3xi64>'}}
   %r = attn.all_reduce ins(%part : tensor<3xi64>) outs(%init : tensor<3xi64>) stride 1 size 4 -> tensor<3xi64>

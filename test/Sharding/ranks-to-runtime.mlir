@@ -37,3 +37,15 @@ func.func @reduce(%part: memref<2x?xf64>, %sum: memref<2x?xf64>) {
   attn.all_reduce ins(%part : memref<2x?xf64>) outs(%sum : memref<2x?xf64>) stride 1 size 2
   return
 }
+
+// The number of rows, the elements of each, and the bytes of one.
+// CHECK-LABEL: func @merge(
+// CHECK-DAG: %[[SIZE:.*]] = llvm.mlir.constant(16 : i64)
+// CHECK-DAG: %[[BYTES:.*]] = llvm.mlir.constant(4 : i64)
+// CHECK: llvm.call @attn_rt_all_merge(%{{.*}}, %{{.*}}, %{{.*}}, %[[SIZE]], %[[BYTES]],
+// CHECK-NOT: attn.
+func.func @merge(%output: memref<?x2x3x16xf32>, %lse: memref<?x2x3xf32>) {
+  attn.all_merge ins(%output, %lse : memref<?x2x3x16xf32>, memref<?x2x3xf32>)
+      outs(%output, %lse : memref<?x2x3x16xf32>, memref<?x2x3xf32>) stride 1 size 2
+  return
+}

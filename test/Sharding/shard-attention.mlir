@@ -136,12 +136,10 @@ func.func @heads(%query: tensor<?x8x?x64xf32>, %key: tensor<?x4x?x64xf32>,
 // CHECK: arith.mului_extended
 // CHECK: %[[ALL:.*]]:2 = attn.attention
 // CHECK-NOT: arith.mului_extended
-// CHECK: attn.all_gather ins(%[[PART]]#0 : tensor<1x8x1x64xf32>)
-// CHECK: attn.all_gather ins(%[[PART]]#1 : tensor<1x8x1xf32>)
-// CHECK: attn.all_gather ins(%[[ALL]]#1 : tensor<1x8x1xf32>)
-// CHECK: scf.for
-// CHECK: attn.merge
-// CHECK: attn.merge
+// CHECK: attn.all_merge ins(%[[PART]]#0, %[[PART]]#1 : tensor<1x8x1x64xf32>, tensor<1x8x1xf32>)
+// CHECK-SAME: stride 1 size 4
+// CHECK: attn.all_merge ins(%{{.*}}, %[[ALL]]#1 : tensor<1x8x1x1xf32>, tensor<1x8x1xf32>)
+// CHECK-NOT: attn.merge
 shard.grid @ranks(shape = 4)
 func.func @decode(%query: tensor<1x8x1x64xf32>, %key: tensor<1x8x?x64xf32>,
                   %value: tensor<1x8x?x64xf32>, %seed: i64, %call: i32)
