@@ -152,7 +152,7 @@ def simulate_heads(machine, layer, rows, ranks):
 
 def simulate_decoding(machine, layer, rows, ranks, is_tree):
     """One query: each rank reads its keys and values, and states are sent to all
-    others, as attn.all_gather does, or reduced and sent back along a tree."""
+    others, as attn.all_merge may do, or reduced and sent back along a tree."""
     reads = rows / ranks * layer.row_bytes() / machine.memory
     state = 4 * layer.heads * (layer.size + 1)
     node = min(machine.node, ranks)

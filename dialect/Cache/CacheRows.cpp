@@ -15,6 +15,12 @@
 using namespace mlir;
 using namespace mlir::attn;
 
+CacheReadOp attn::getCacheRead(Value rows) {
+  while (auto cast = rows.getDefiningOp<tensor::CastOp>())
+    rows = cast.getSource();
+  return rows.getDefiningOp<CacheReadOp>();
+}
+
 static Value loadIndex(OpBuilder &b, Location loc, Value tensor,
                        ValueRange indices) {
   return arith::IndexCastOp::create(

@@ -19,6 +19,10 @@
 
 namespace mlir::attn {
 
+/// The read that a key or a value is, perhaps cast; null if it is something
+/// else.
+CacheReadOp getCacheRead(Value rows);
+
 /// A row of a cache: an index of its first dimension (a sequence or a page),
 /// and one of its third.
 struct RowPlace {

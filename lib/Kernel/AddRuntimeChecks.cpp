@@ -158,13 +158,6 @@ private:
   Value zero, one, numQueries, firstQuery;
 };
 
-/// The read that a key or a value is; null if it is something else.
-CacheReadOp getCacheRead(Value value) {
-  while (auto cast = value.getDefiningOp<tensor::CastOp>())
-    value = cast.getSource();
-  return value.getDefiningOp<CacheReadOp>();
-}
-
 } // namespace
 
 template <typename Op>

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Sharding/DimensionClasses.h"
+#include "lib/Sharding/Annotations.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -113,6 +114,8 @@ void DimensionClasses::link(CacheAppendOp op) {
   // The first dimension of others is that of pages, or of all sequences.
   if (!op.isPaged() && !op.getSequences())
     join(rows, 0, cache, 0);
+  if (op.isPaged())
+    axisLinks.push_back({cache, 0, op.getTable(), 1});
   if (op.getScales())
     joinFirst(cache, op.getScales(), 3);
 }
@@ -121,6 +124,12 @@ void DimensionClasses::link(CacheReadOp op) {
   join(op.getCache(), 1, op.getResult(), 1);
   if (!op.isPaged())
     join(op.getCache(), 0, op.getResult(), 0);
+  if (op.isPaged()) {
+    axisLinks.push_back({op.getCache(), 0, op.getTable(), 1});
+    axisLinks.push_back({op.getTable(), 1, op.getResult(), kRows});
+  } else {
+    axisLinks.push_back({op.getCache(), kRows, op.getResult(), kRows});
+  }
   if (op.getScales())
     joinFirst(op.getCache(), op.getScales(), 3);
 }

@@ -41,6 +41,17 @@ public:
     return found == segments.end() ? ArrayRef<int64_t>() : found->second;
   }
 
+  /// Two dimensions that are split along one axis if one of them is, though
+  /// their sizes differ: positions of a cache and rows that are read of it,
+  /// pages, and the columns of a table of them.
+  struct AxisLink {
+    Value value;
+    int64_t dim;
+    Value other;
+    int64_t otherDim;
+  };
+  ArrayRef<AxisLink> getAxisLinks() const { return axisLinks; }
+
 private:
   void link(Operation *op);
   void link(AttentionOp op);
@@ -57,6 +68,7 @@ private:
   DenseMap<Value, unsigned> first;
   llvm::IntEqClasses classes;
   DenseMap<std::pair<Value, int64_t>, SmallVector<int64_t>> segments;
+  SmallVector<AxisLink> axisLinks;
 };
 
 /// Numbers of the dimensions of a projection's operands.

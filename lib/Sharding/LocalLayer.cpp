@@ -19,6 +19,7 @@
 #include "lib/Sharding/LocalLayer.h"
 #include "dialect/Sharding/RankOps.h"
 #include "lib/Reference/TensorCode.h"
+#include "lib/Sharding/LocalCaches.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -54,16 +55,20 @@ private:
       op.getWeightMutable().assign(cut(weight, op.getInput(), kHeads));
   }
   void emit(CacheAppendOp op) {
-    if (splits.getAxis(op.getRows(), kBatch) == kWhole)
-      return;
-    op.getLengthsMutable().assign(cut(op.getLengths(), op.getRows(), kBatch));
-    if (op.getCounts())
-      op.getCountsMutable().assign(cut(op.getCounts(), op.getRows(), kBatch));
+    if (splits.getAxis(op.getRows(), kBatch) != kWhole) {
+      op.getLengthsMutable().assign(cut(op.getLengths(), op.getRows(), kBatch));
+      if (op.getCounts())
+        op.getCountsMutable().assign(cut(op.getCounts(), op.getRows(), kBatch));
+    }
+    if (splits.getPositionsAxis(op) != kWhole)
+      makePositionsLocal(op, b, splits, sizes);
   }
   void emit(CacheReadOp op) {
     if (splits.getAxis(op.getResult(), kBatch) != kWhole)
       op.getLengthsMutable().assign(
           cut(op.getLengths(), op.getResult(), kBatch));
+    if (splits.getPositionsAxis(op) != kWhole)
+      makePositionsLocal(op, b, splits, sizes);
   }
   void emit(arith::ConstantOp op) {
     auto value = cast<SplatElementsAttr>(op.getValue());

@@ -88,6 +88,21 @@ void LocalSizes::emitExchange(IndexBuilder &b) {
   }
   for (int64_t axis : axes)
     emitExchange(b, axis);
+  last = &*std::prev(b.getInsertionPoint());
+}
+
+void LocalSizes::goAfter(IndexBuilder &b, ArrayRef<Value> values) {
+  Operation *latest = last;
+  SmallVector<Value> all(values);
+  llvm::append_range(all, llvm::make_second_range(selves));
+  for (Value value : all)
+    if (Operation *op = value.getDefiningOp())
+      if (!latest || latest->isBeforeInBlock(op))
+        latest = op;
+  if (latest)
+    b.setInsertionPointAfter(latest);
+  else
+    b.setInsertionPointToStart(&func.getBody().front());
 }
 
 bool LocalSizes::isExchanged(int64_t axis) const {

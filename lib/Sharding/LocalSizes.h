@@ -23,6 +23,9 @@ public:
   /// Emits what exchanges sizes, where `b` is. Tensors have those of the rank.
   void emitExchange(IndexBuilder &b);
 
+  /// Goes to where sizes and `values` are known, of the function's one block.
+  void goAfter(IndexBuilder &b, ArrayRef<Value> values);
+
   /// Of any dimension of a value.
   Extent get(IndexBuilder &b, Value value, int64_t dim);
   /// How much of it this rank has.
@@ -54,6 +57,8 @@ private:
   DenseMap<unsigned, Extent> ofClass;
   DenseMap<unsigned, Source> sourceOfClass;
   DenseMap<int64_t, Value> selves;
+  /// The last op that exchanges sizes; null if none does.
+  Operation *last = nullptr;
 };
 
 } // namespace mlir::attn

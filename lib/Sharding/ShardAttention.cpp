@@ -16,7 +16,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/AttnOps.h"
+#include "dialect/Cache/CacheRows.h"
 #include "lib/Sharding/LocalAttention.h"
+#include "lib/Sharding/LocalCaches.h"
 #include "lib/Sharding/LocalLayer.h"
 #include "lib/Sharding/Passes.h"
 #include "lib/Sharding/Sharding.h"
@@ -41,9 +43,13 @@ static void replace(AttentionOp op, IndexBuilder &b, const Splits &splits,
   AttentionAxes axes = splits.getAxes(op);
   b.setLoc(op.getLoc());
   b.setInsertionPoint(op);
+  CacheReadOp read = getCacheRead(op.getKey());
+  Extent keys = read && axes.keys != kWhole
+                    ? createLocalKeys(b, read, splits, sizes)
+                    : sizes.get(b, op.getKey(), kRows);
   AttentionExtents of{
       sizes.get(b, op.getQuery(), kBatch), sizes.get(b, op.getQuery(), kHeads),
-      sizes.get(b, op.getQuery(), kRows),  sizes.get(b, op.getKey(), kRows),
+      sizes.get(b, op.getQuery(), kRows),  keys,
       splits.getNumRanks(axes.queries),    splits.getNumRanks(axes.keys)};
   if (axes.keys != kWhole) {
     of.keyStride = splits.getGrid().getStride(axes.keys);

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialect/Cache/CacheRows.h"
 #include "lib/Sharding/Splits.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -46,6 +47,8 @@ public:
             ofRows.insert(*number);
     };
     func.walk([&](Operation *op) {
+      if (auto read = dyn_cast<CacheReadOp>(op))
+        ofReads.insert(*splits.findClass(read.getResult(), kRows));
       if (!hasRows(op))
         return;
       for (Value operand : op->getOperands())
@@ -208,8 +211,10 @@ private:
       return failure();
     return expectWholeFrom(op, kElements);
   }
+  template <typename Op> LogicalResult verifyPositions(Op op);
   LogicalResult verify(CacheAppendOp op);
   LogicalResult verify(CacheReadOp op);
+  LogicalResult verifyPart(CacheReadOp op);
   LogicalResult verify(linalg::LinalgOp op);
 
   LogicalResult verifySizes(Value value,
@@ -219,6 +224,8 @@ private:
   const Splits &splits;
   /// Classes of rows and of batch entries, of which ranks may have any number.
   DenseSet<unsigned> ofRows;
+  /// Classes of rows of what is read of caches, whose number the op says.
+  DenseSet<unsigned> ofReads;
 };
 
 } // namespace
@@ -256,6 +263,19 @@ LogicalResult Verifier::verify(AttentionOp op) {
       sink && cast<RankedTensorType>(sink.getType()).getRank() != 1)
     return op.emitOpError("with a sink for each row is not covered by "
                           "attn-shard");
+  if (axes.keys != kWhole) {
+    bool ofKey = bool(getCacheRead(op.getKey())),
+         ofValue = bool(getCacheRead(op.getValue()));
+    if (ofKey != ofValue)
+      return op.emitOpError("expected keys and values both of caches, since "
+                            "positions of one are split");
+    if (ofKey && axes.queries == axes.keys)
+      return op.emitOpError(
+                 "expected queries that are not split along the axis "
+                 "of the positions of caches, got query with "
+                 "split_axes ")
+             << describe(query);
+  }
   SmallVector<Value> others;
   for (Value operand : op->getOperands())
     if (!llvm::is_contained({op.getQuery(), op.getKey(), op.getValue()},
@@ -320,31 +340,98 @@ LogicalResult Verifier::expectFused(ProjectionOp op, Value ofColumns) {
   return success();
 }
 
+/// Of a cache, positions may be split: rows of a contiguous one, or its pages
+/// and the columns of its table. Else, they are whole.
+template <typename Op> LogicalResult Verifier::verifyPositions(Op op) {
+  Value cache = op.getCache();
+  if (op.isPaged()) {
+    if (failed(expectWhole(op, op.getTable(), 0)) ||
+        failed(expectWhole(op, cache, kRows)))
+      return failure();
+    if (splits.getAxis(cache, 0) != splits.getAxis(op.getTable(), 1))
+      return op.emitOpError("expected pages of a cache and the columns of its "
+                            "table to be split along one axis, got split_axes ")
+             << describe(splits.get(cache)) << " and "
+             << describe(splits.get(op.getTable()));
+  }
+  if (splits.getPositionsAxis(op) == kWhole)
+    return success();
+  if (op.getRing())
+    return op.emitOpError("with a ring whose positions are split is not "
+                          "covered by attn-shard");
+  if (splits.get(cache).isZigzag)
+    return op.emitOpError("expected positions of a cache in their order, got "
+                          "split_axes ")
+           << describe(splits.get(cache));
+  return success();
+}
+
 LogicalResult Verifier::verify(CacheAppendOp op) {
   SmallVector<Value> whole = {op.getLengths()};
-  for (Value optional : {op.getCounts(), op.getSequences(), op.getTable()})
+  for (Value optional : {op.getCounts(), op.getSequences()})
     if (optional)
       whole.push_back(optional);
   if (failed(expectWhole(op, whole)) ||
-      failed(expectWhole(op, op.getRows(), kRows)))
+      failed(expectWhole(op, op.getRows(), kRows)) ||
+      failed(verifyPositions(op)))
     return failure();
   bool sharesBatch = !op.isPaged() && !op.getSequences();
-  if (!sharesBatch && (failed(expectWhole(op, op.getRows(), kBatch)) ||
-                       failed(expectWhole(op, op.getCache(), kBatch))))
+  if (!sharesBatch && failed(expectWhole(op, op.getRows(), kBatch)))
     return failure();
-  return expectWholeFrom(op, kRows);
+  if (op.getSequences() && !op.isPaged() &&
+      failed(expectWhole(op, op.getCache(), kBatch)))
+    return failure();
+  if (op.getSequences() && splits.getPositionsAxis(op) != kWhole)
+    return op.emitOpError("of packed rows to a cache whose positions are split "
+                          "is not covered by attn-shard");
+  return expectWholeFrom(op, kElements);
 }
 
 LogicalResult Verifier::verify(CacheReadOp op) {
-  SmallVector<Value> whole = {op.getLengths()};
-  if (op.getTable())
-    whole.push_back(op.getTable());
-  if (failed(expectWhole(op, whole)))
+  if (failed(expectWhole(op, op.getLengths())) || failed(verifyPositions(op)))
     return failure();
-  if (op.isPaged() && (failed(expectWhole(op, op.getCache(), kBatch)) ||
-                       failed(expectWhole(op, op.getResult(), kBatch))))
+  if (op.isPaged() && failed(expectWhole(op, op.getResult(), kBatch)))
     return failure();
-  return expectWholeFrom(op, kRows);
+  int64_t axis = splits.getPositionsAxis(op);
+  if (axis != splits.getAxis(op.getResult(), kRows))
+    return op.emitOpError("expected rows split as positions of the cache are, "
+                          "got split_axes ")
+           << describe(splits.get(op.getResult()));
+  if (axis != kWhole && failed(verifyPart(op)))
+    return failure();
+  return expectWholeFrom(op, kElements);
+}
+
+/// What is read of a part of the positions is for attention, and all of them if
+/// it says how many.
+LogicalResult Verifier::verifyPart(CacheReadOp op) {
+  SmallVector<Value> reads = {op.getResult()};
+  while (!reads.empty())
+    for (OpOperand &use : reads.pop_back_val().getUses()) {
+      Operation *user = use.getOwner();
+      auto attention = dyn_cast<AttentionOp>(user);
+      bool isRows = attention && (use.get() == attention.getKey() ||
+                                  use.get() == attention.getValue());
+      if (isa<tensor::CastOp>(user))
+        reads.push_back(user->getResult(0));
+      else if (!isRows)
+        return user->emitOpError("may not use what is read of a cache whose "
+                                 "positions are split: attn-shard covers keys "
+                                 "and values of attention");
+    }
+  int64_t size = op.getResultType().getDimSize(kRows);
+  if (ShapedType::isDynamic(size))
+    return success();
+  int64_t rows = op.getCacheType().getDimSize(kRows),
+          pages = op.isPaged()
+                      ? cast<ShapedType>(op.getTable().getType()).getDimSize(1)
+                      : 1;
+  if (ShapedType::isDynamic(rows) || ShapedType::isDynamic(pages) ||
+      rows * pages != size)
+    return op.emitOpError("expected all positions of a cache whose positions "
+                          "are split, or a size, got ")
+           << op.getResultType();
+  return success();
 }
 
 LogicalResult Verifier::verify(linalg::LinalgOp op) {
@@ -391,7 +478,8 @@ LogicalResult Verifier::verifySizes(Value value,
             return true;
         return false;
       };
-      if (!llvm::any_of(func.getArguments(), isOfArgument))
+      if (!ofReads.contains(*number) &&
+          !llvm::any_of(func.getArguments(), isOfArgument))
         return emit() << ": expected dimension " << dim
                       << ", which is split, to be that of an argument";
       continue;

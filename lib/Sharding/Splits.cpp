@@ -28,6 +28,7 @@ FailureOr<Splits> Splits::solve(func::FuncOp func,
           *number, ClassSplit{axis, split.isZigzag && dim == split.inPieces});
     }
   }
+  result.followAxisLinks();
   for (const auto &[value, annotation] : annotations.splits)
     if (TensorSplit split = result.get(value); !split.isLike(annotation.split))
       return emitError(annotation.loc, "expected split_axes ")
@@ -35,6 +36,25 @@ FailureOr<Splits> Splits::solve(func::FuncOp func,
              << ", which what it is computed of or with has, got "
              << describe(annotation.split);
   return result;
+}
+
+void Splits::followAxisLinks() {
+  // Where both are split, along different axes, what follows finds it.
+  auto follow = [&](Value from, int64_t fromDim, Value to, int64_t toDim) {
+    int64_t axis = getAxis(from, fromDim);
+    std::optional<unsigned> number = classes.find(to, toDim);
+    if (axis == kWhole || !number || getAxis(to, toDim) != kWhole)
+      return false;
+    ofClass[*number].axis = axis;
+    return true;
+  };
+  bool isNew = true;
+  while (isNew) {
+    isNew = false;
+    for (const auto &[value, dim, other, otherDim] : classes.getAxisLinks())
+      isNew |= follow(value, dim, other, otherDim) ||
+               follow(other, otherDim, value, dim);
+  }
 }
 
 Splits::ClassSplit Splits::getClassSplit(Value value, int64_t dim) const {

@@ -39,6 +39,11 @@ public:
   /// Whether any operand or result is.
   bool isSplit(Operation *op) const;
   AttentionAxes getAxes(AttentionOp op) const;
+  /// That along which positions of a cache are split, or `kWhole`.
+  template <typename Op> int64_t getPositionsAxis(Op op) const {
+    return op.isPaged() ? getAxis(op.getTable(), 1)
+                        : getAxis(op.getCache(), kRows);
+  }
 
   /// The sizes that a rank has of `value`, which has those of the whole.
   RankedTensorType getLocalType(Value value) const;
@@ -58,6 +63,7 @@ private:
   Splits(func::FuncOp func, RankGrid grid)
       : classes(func), grid(std::move(grid)) {}
   ClassSplit getClassSplit(Value value, int64_t dim) const;
+  void followAxisLinks();
 
   DimensionClasses classes;
   RankGrid grid;

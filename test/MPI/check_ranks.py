@@ -105,36 +105,56 @@ def run(options, mpirun, ranks, entry, arguments, *more):
     return launch(mpirun, ranks, [*command, *more])
 
 
+def save(path, *rows):
+    """A tensor of i32, (len(row)) or, of several rows, (rows, len(row))."""
+    shape = (len(rows), len(rows[0]))[len(rows) == 1 :]
+    header = f"{{'descr': '<i4', 'fortran_order': False, 'shape': {shape}, }}"
+    header = header.ljust(117) + "\n"  # 128 bytes with what comes before.
+    numbers = [number for row in rows for number in row]
+    path.write_bytes(
+        b"\x93NUMPY\x01\x00"
+        + struct.pack("<H", len(header))
+        + header.encode()
+        + struct.pack(f"<{len(numbers)}i", *numbers)
+    )
+    return path
+
+
+def get_step(stored):
+    """Arguments of @step, with caches of 50 positions."""
+    return ["-", "-", "-", "2x2x50x16", "2x2x50x16", stored]
+
+
+def get_paged(stored, counts, table):
+    """Arguments of @paged, with twelve pages of eight positions."""
+    caches = ["12x2x8x16", "12x2x8x16", "12x2x8", "12x2x8"]
+    return ["2x4x7x16", "2x2x7x16", "2x2x7x16", *caches, table, stored, counts, "45:i64"]
+
+
 def check_variants(options, folder):
     """What moves with a part: fused code against float64."""
-
-    def save(name, *rows):
-        """A tensor of i32, (len(row)) or, of several rows, (rows, len(row))."""
-        shape = (len(rows), len(rows[0]))[len(rows) == 1 :]
-        header = f"{{'descr': '<i4', 'fortran_order': False, 'shape': {shape}, }}"
-        header = header.ljust(117) + "\n"  # 128 bytes with what comes before.
-        numbers = [number for row in rows for number in row]
-        (folder / name).write_bytes(
-            b"\x93NUMPY\x01\x00"
-            + struct.pack("<H", len(header))
-            + header.encode()
-            + struct.pack(f"<{len(numbers)}i", *numbers)
-        )
-        return folder / name
-
     documents = save(
-        "documents.npy",
+        folder / "documents.npy",
         [i // 40 for i in range(150)],
         [(i + 23) // 60 for i in range(150)],
     )
-    counts = save("counts.npy", [40, 101])
-    offsets = save("offsets.npy", [10, -30])
-    of_queries = save("of_queries.npy", [3, 20, 20, 90, 140])
-    of_keys = save("of_keys.npy", [0, 50, 60, 130, 170])
-    stored = save("stored.npy", [10, 20])
-    new = save("new.npy", [3, 7])
+    counts = save(folder / "counts.npy", [40, 101])
+    offsets = save(folder / "offsets.npy", [10, -30])
+    of_queries = save(folder / "of_queries.npy", [3, 20, 20, 90, 140])
+    of_keys = save(folder / "of_keys.npy", [0, 50, 60, 130, 170])
+    stored = save(folder / "stored.npy", [10, 20])
+    new = save(folder / "new.npy", [3, 7])
     both = ["2x4x150x16", "2x2x170x16"]
     layer = ["2x7x24", *["-"] * 9, stored, new]
+    # Rows of both sides of where parts of 32 positions meet, and of 17.
+    meeting = save(folder / "meeting.npy", [28, 57])
+    by_keys = ["2x7x24", *["-"] * 9, meeting, new]
+    step = get_step(save(folder / "step.npy", [16, 33]))
+    # The first two pages of each sequence are of the first four, and so on.
+    table = save(folder / "table.npy", [1, 0, 5, 4, 9, 8], [3, 2, 7, 6, 11, 10])
+    paged = get_paged(
+        save(folder / "paged.npy", [14, 30]), save(folder / "added.npy", [5, 7]), table
+    )
     packed = ["1x4x150x16", "1x2x170x16", "-", of_queries, of_keys]
     dropout = [*both, "-", "77:i64", "3:i32"]
     of_documents = [both[0], "2x2x150x16", "-", documents, documents]
@@ -162,6 +182,12 @@ def check_variants(options, folder):
         (openmpi, 4, "heads_and_pieces", [], None),
         (openmpi, 2, "layer", layer, "heads"),
         (mpich, 2, "layer", layer, "batch"),
+        (openmpi, 2, "layer", by_keys, "keys"),
+        (openmpi, 1, "step", step, None),
+        (openmpi, 3, "step", step, None),
+        (mpich, 4, "step", step, None),
+        (openmpi, 1, "paged", paged, None),
+        (mpich, 3, "paged", paged, None),
         (mpich, 2, "prompt", ["1x150x32"], "heads"),
         (openmpi, 3, "prompt", ["1x150x32"], "sequence"),
         (openmpi, 4, "prompt", ["1x150x32"], "zigzag"),
@@ -188,7 +214,13 @@ def check_variants(options, folder):
 def check_mistakes(options, folder):
     """What attn-run refuses, by name, and leaves no file of."""
     both = ["2x4x150x16", "2x2x170x16"]
+    full = get_step(save(folder / "full.npy", [16, 50]))
+    few = save(folder / "few.npy", [3, 3])
+    # The first page of a sequence is one of the second rank.
+    foreign = save(folder / "foreign.npy", [6, 0, 7, 8], [1, 2, 9, 10])
     mistakes = [
+        (2, "step", full, [], "that the cache has room for, in the parts of all"),
+        (2, "paged", get_paged(few, few, foreign), [], "is 6, of 6 pages"),
         (3, "sink", both, ["--split=heads"], "heads that 3 ranks can share evenly"),
         (3, "sink", both, ["--split=batch"], "multiple of the 3 ranks"),
         (2, "sink", both, ["--split=rows"], "expected 'batch', 'heads'"),

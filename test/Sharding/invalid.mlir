@@ -246,12 +246,125 @@ func.func @reduced(%x: !x, %weight: tensor<32x32xf32>, %init: !x, %sums: tensor<
 !rows = tensor<1x4x?x16xf32>
 !cache = tensor<1x4x64x16xf32>
 shard.grid @ranks(shape = 4)
-func.func @capacity(%new: !rows, %cache: !cache, %stored: tensor<1xi32>) -> !cache {
+func.func @ring_cache(%new: !rows, %cache: !cache, %stored: tensor<1xi32>) -> !cache {
   %positions = shard.sharding @ranks split_axes = [[], [], [0]] : !shard.sharding
   %c = shard.shard %cache to %positions annotate_for_users : !cache
-  // expected-error @below {{expected dimension 2 of operand 1 whole on every rank, got split_axes [[], [], [0], []]}}
+  // expected-error @below {{with a ring whose positions are split is not covered by attn-shard}}
+  %r = attn.cache_append ins(%new : !rows) outs(%c : !cache) lengths(%stored : tensor<1xi32>) ring
+  return %r : !cache
+}
+
+// -----
+
+!rows = tensor<1x4x?x16xf32>
+!cache = tensor<1x4x64x16xf32>
+shard.grid @ranks(shape = 4)
+func.func @zigzag_cache(%new: !rows, %cache: !cache, %stored: tensor<1xi32>) -> !cache {
+  %positions = shard.sharding @ranks split_axes = [[], [], [0]] {attn.zigzag} : !shard.sharding
+  %c = shard.shard %cache to %positions annotate_for_users : !cache
+  // expected-error @below {{expected positions of a cache in their order, got split_axes [[], [], [0], []] {attn.zigzag}}}
   %r = attn.cache_append ins(%new : !rows) outs(%c : !cache) lengths(%stored : tensor<1xi32>)
   return %r : !cache
+}
+
+// -----
+
+!rows = tensor<1x4x?x16xf32>
+!cache = tensor<2x4x64x16xf32>
+shard.grid @ranks(shape = 4)
+func.func @packed_rows(%new: !rows, %cache: !cache, %stored: tensor<2xi32>, %of: tensor<3xi32>) -> !cache {
+  %positions = shard.sharding @ranks split_axes = [[], [], [0]] : !shard.sharding
+  %c = shard.shard %cache to %positions annotate_for_users : !cache
+  // expected-error @below {{of packed rows to a cache whose positions are split is not covered by attn-shard}}
+  %r = attn.cache_append ins(%new : !rows) outs(%c : !cache) lengths(%stored : tensor<2xi32>) sequences(%of : tensor<3xi32>)
+  return %r : !cache
+}
+
+// -----
+
+!new = tensor<1x4x1x16xf32>
+!cache = tensor<1x4x64x16xf32>
+shard.grid @ranks(shape = 4)
+func.func @new_rows(%new: !new, %cache: !cache, %stored: tensor<1xi32>, %q: tensor<1x4x?x16xf32>) -> !cache {
+  %rows = shard.sharding @ranks split_axes = [[], [], [0]] : !shard.sharding
+  %n = shard.shard %new to %rows annotate_for_users : !new
+  // expected-error @below {{expected dimension 2 of operand 0 whole on every rank}}
+  %r = attn.cache_append ins(%n : !new) outs(%cache : !cache) lengths(%stored : tensor<1xi32>)
+  return %r : !cache
+}
+
+// -----
+
+!q = tensor<1x4x?x16xf32>
+!cache = tensor<1x4x64x16xf32>
+shard.grid @ranks(shape = 4)
+func.func @other_use(%cache: !cache, %stored: tensor<1xi32>, %n: index) -> !q {
+  %positions = shard.sharding @ranks split_axes = [[], [], [0]] : !shard.sharding
+  %c = shard.shard %cache to %positions annotate_for_users : !cache
+  %keys = attn.cache_read ins(%c : !cache) lengths(%stored : tensor<1xi32>) size(%n) -> !q
+  // expected-error @below {{may not use what is read of a cache whose positions are split: attn-shard covers keys and values of attention}}
+  %sum = arith.addf %keys, %keys : !q
+  return %sum : !q
+}
+
+// -----
+
+!q = tensor<1x4x?x16xf32>
+!rows = tensor<1x4x32x16xf32>
+!cache = tensor<1x4x64x16xf32>
+shard.grid @ranks(shape = 4)
+func.func @half(%query: !q, %cache: !cache, %stored: tensor<1xi32>, %init: !q) -> !q {
+  %positions = shard.sharding @ranks split_axes = [[], [], [0]] : !shard.sharding
+  %c = shard.shard %cache to %positions annotate_for_users : !cache
+  // expected-error @below {{expected all positions of a cache whose positions are split, or a size, got 'tensor<1x4x32x16xf32>'}}
+  %keys = attn.cache_read ins(%c : !cache) lengths(%stored : tensor<1xi32>) -> !rows
+  %o = attn.attention ins(%query, %keys, %keys : !q, !rows, !rows) outs(%init : !q)
+  return %o : !q
+}
+
+// -----
+
+!q = tensor<1x4x?x16xf32>
+!cache = tensor<1x4x64x16xf32>
+shard.grid @ranks(shape = 4)
+func.func @one_cache(%query: !q, %value: !q, %cache: !cache, %stored: tensor<1xi32>, %n: index, %init: !q) -> !q {
+  %positions = shard.sharding @ranks split_axes = [[], [], [0]] : !shard.sharding
+  %c = shard.shard %cache to %positions annotate_for_users : !cache
+  %keys = attn.cache_read ins(%c : !cache) lengths(%stored : tensor<1xi32>) size(%n) -> !q
+  // expected-error @below {{expected keys and values both of caches, since positions of one are split}}
+  %o = attn.attention ins(%query, %keys, %value : !q, !q, !q) outs(%init : !q)
+  return %o : !q
+}
+
+// -----
+
+!q = tensor<1x4x?x16xf32>
+!cache = tensor<1x4x64x16xf32>
+shard.grid @ranks(shape = 4)
+func.func @queries_too(%query: !q, %cache: !cache, %stored: tensor<1xi32>, %n: index, %init: !q) -> !q {
+  %rows = shard.sharding @ranks split_axes = [[], [], [0]] : !shard.sharding
+  %q = shard.shard %query to %rows annotate_for_users : !q
+  %keys = attn.cache_read ins(%cache : !cache) lengths(%stored : tensor<1xi32>) size(%n) -> !q
+  %k = shard.shard %keys to %rows annotate_for_users : !q
+  // expected-error @below {{expected queries that are not split along the axis of the positions of caches, got query with split_axes [[], [], [0], []]}}
+  %o = attn.attention ins(%q, %k, %k : !q, !q, !q) outs(%init : !q)
+  return %o : !q
+}
+
+// -----
+
+!rows = tensor<2x4x?x16xf32>
+!pages = tensor<?x4x16x16xf32>
+shard.grid @ranks(shape = 2x2)
+func.func @two_axes(%new: !rows, %pages: !pages, %stored: tensor<2xi32>, %table: tensor<2x?xi32>) -> !pages {
+  %first = shard.sharding @ranks split_axes = [[0]] : !shard.sharding
+  %columns = shard.sharding @ranks split_axes = [[], [1]] : !shard.sharding
+  %p = shard.shard %pages to %first annotate_for_users : !pages
+  %t = shard.shard %table to %columns annotate_for_users : tensor<2x?xi32>
+  // expected-error @below {{expected pages of a cache and the columns of its table to be split along one axis, got split_axes [[0], [], [], []] and [[], [1]]}}
+  %r = attn.cache_append ins(%new : !rows) outs(%p : !pages) lengths(%stored : tensor<2xi32>)
+      table(%t : tensor<2x?xi32>)
+  return %r : !pages
 }
 
 // -----
@@ -266,20 +379,6 @@ func.func @pages(%new: !rows, %pages: !pages, %stored: tensor<2xi32>, %table: te
   %r = attn.cache_append ins(%n : !rows) outs(%pages : !pages) lengths(%stored : tensor<2xi32>)
       table(%table : tensor<2x?xi32>)
   return %r : !pages
-}
-
-// -----
-
-!q = tensor<1x4x?x16xf32>
-!cache = tensor<1x4x64x16xf32>
-shard.grid @ranks(shape = 4)
-func.func @read(%query: !q, %cache: !cache, %stored: tensor<1xi32>, %n: index, %init: !q) -> !q {
-  %rows = shard.sharding @ranks split_axes = [[], [], [0]] : !shard.sharding
-  // expected-error @below {{expected dimension 2 of result 0 whole on every rank, got split_axes [[], [], [0], []]}}
-  %keys = attn.cache_read ins(%cache : !cache) lengths(%stored : tensor<1xi32>) size(%n) -> !q
-  %k = shard.shard %keys to %rows annotate_for_users : !q
-  %o = attn.attention ins(%query, %k, %k : !q, !q, !q) outs(%init : !q)
-  return %o : !q
 }
 
 // -----

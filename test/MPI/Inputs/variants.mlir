@@ -246,3 +246,76 @@ func.func @rotated(%rows: !rotated, %cosine: tensor<512x8xf32>,
       outs(%o : !rotated)
   return %r : !rotated
 }
+
+// A step of decoding on caches of which each rank has some positions, of sizes
+// that ranks do not divide: the new key is of one of them.
+!new = tensor<2x2x1x16xf32>
+!rows = tensor<2x4x1x16xf32>
+!contiguous = tensor<2x2x?x16xf32>
+func.func @step(%query: !rows, %new_key: !new, %new_value: !new,
+    %keys: !contiguous {bufferization.writable = true},
+    %values: !contiguous {bufferization.writable = true},
+    %stored: tensor<2xi32>, %sink: tensor<4xf32>, %cosine: tensor<512x8xf32>,
+    %sine: tensor<512x8xf32>) -> (!rows, !contiguous, !contiguous) {
+  %positions = shard.sharding @all split_axes = [[], [], [0]] : !shard.sharding
+  %keys_s = shard.shard %keys to %positions annotate_for_users : !contiguous
+  %values_s = shard.shard %values to %positions annotate_for_users : !contiguous
+  %k0 = tensor.empty() : !new
+  %k1 = attn.rope half_split
+      ins(%new_key, %cosine, %sine : !new, tensor<512x8xf32>, tensor<512x8xf32>)
+      outs(%k0 : !new) offset(%stored : tensor<2xi32>)
+  %keys_1 = attn.cache_append ins(%k1 : !new) outs(%keys_s : !contiguous)
+      lengths(%stored : tensor<2xi32>)
+  %values_1 = attn.cache_append ins(%new_value : !new) outs(%values_s : !contiguous)
+      lengths(%stored : tensor<2xi32>)
+  %one = arith.constant dense<1> : tensor<2xi32>
+  %after = arith.addi %stored, %one : tensor<2xi32>
+  %c2 = arith.constant 2 : index
+  %n = tensor.dim %keys, %c2 : !contiguous
+  %k = attn.cache_read ins(%keys_1 : !contiguous) lengths(%after : tensor<2xi32>)
+      size(%n) -> !contiguous
+  %v = attn.cache_read ins(%values_1 : !contiguous) lengths(%after : tensor<2xi32>)
+      size(%n) -> !contiguous
+  %o = tensor.empty() : !rows
+  %r = attn.attention ins(%query, %k, %v : !rows, !contiguous, !contiguous)
+      outs(%o : !rows) offset(%stored : tensor<2xi32>) sink(%sink : tensor<4xf32>)
+      mask causal, sliding_window(60, 0)
+  return %r, %keys_1, %values_1 : !rows, !contiguous, !contiguous
+}
+
+// The same in pages of int8 that each rank has some of, and of several rows.
+!several = tensor<2x2x?x16xf32>
+!queries = tensor<2x4x?x16xf32>
+!pages = tensor<?x2x8x16xi8>
+!scales = tensor<?x2x8xf32>
+func.func @paged(%query: !queries, %new_key: !several, %new_value: !several,
+    %keys: !pages {bufferization.writable = true},
+    %values: !pages {bufferization.writable = true},
+    %key_scales: !scales {bufferization.writable = true},
+    %value_scales: !scales {bufferization.writable = true},
+    %table: tensor<2x?xi32>, %stored: tensor<2xi32>, %counts: tensor<2xi32>,
+    %size: index) -> (!queries, !pages, !pages, !scales, !scales) {
+  %columns = shard.sharding @all split_axes = [[], [0]] : !shard.sharding
+  %table_s = shard.shard %table to %columns annotate_for_users : tensor<2x?xi32>
+  %keys_1:2 = attn.cache_append ins(%new_key : !several)
+      outs(%keys, %key_scales : !pages, !scales) lengths(%stored : tensor<2xi32>)
+      counts(%counts : tensor<2xi32>) table(%table_s : tensor<2x?xi32>)
+  %values_1:2 = attn.cache_append ins(%new_value : !several)
+      outs(%values, %value_scales : !pages, !scales) lengths(%stored : tensor<2xi32>)
+      counts(%counts : tensor<2xi32>) table(%table_s : tensor<2x?xi32>)
+  %after = arith.addi %stored, %counts : tensor<2xi32>
+  %k = attn.cache_read ins(%keys_1#0, %keys_1#1 : !pages, !scales)
+      lengths(%after : tensor<2xi32>) table(%table_s : tensor<2x?xi32>)
+      size(%size) -> !several
+  %v = attn.cache_read ins(%values_1#0, %values_1#1 : !pages, !scales)
+      lengths(%after : tensor<2xi32>) table(%table_s : tensor<2x?xi32>)
+      size(%size) -> !several
+  %c2 = arith.constant 2 : index
+  %n = tensor.dim %query, %c2 : !queries
+  %o = tensor.empty(%n) : !queries
+  %r = attn.attention ins(%query, %k, %v : !queries, !several, !several)
+      outs(%o : !queries) offset(%stored : tensor<2xi32>)
+      counts(%counts : tensor<2xi32>) mask causal
+  return %r, %keys_1#0, %values_1#0, %keys_1#1, %values_1#1
+      : !queries, !pages, !pages, !scales, !scales
+}
