@@ -12,8 +12,8 @@ using namespace mlir;
 using namespace mlir::attn;
 
 /// Checks the shape of keys or values, and of a block of them.
-static LogicalResult verifyBlock(RankBlockOp op, Type whole, Type part,
-                                 StringRef what) {
+template <typename Op>
+static LogicalResult verifyBlock(Op op, Type whole, Type part, StringRef what) {
   auto of = cast<ShapedType>(whole), block = cast<ShapedType>(part);
   if (!of.hasRank() || of.getRank() != 4 || of.isDynamicDim(1) ||
       of.isDynamicDim(3))
@@ -26,6 +26,16 @@ static LogicalResult verifyBlock(RankBlockOp op, Type whole, Type part,
     return op.emitOpError("expected a block like ")
            << what << " with a dynamic number of rows, got " << part << " of "
            << whole;
+  return success();
+}
+
+template <typename Op> static LogicalResult verifySpans(Op op) {
+  auto spans = cast<ShapedType>(op.getSpans().getType());
+  if (!spans.hasRank() || spans.getRank() != 2 || !spans.hasStaticShape() ||
+      spans.getDimSize(1) < 4 || spans.getDimSize(1) % 4 != 0 ||
+      spans.getDimSize(0) < 1 || !spans.getElementType().isIndex())
+    return op.emitOpError("expected spans (size, 4 * pieces) of index, got ")
+           << spans;
   return success();
 }
 
@@ -43,13 +53,32 @@ LogicalResult RankBlockOp::verify() {
     return emitOpError("expected keys and values of one element type and of "
                        "one B, H and S, got ")
            << key << " and " << value;
-  auto spans = cast<ShapedType>(getSpans().getType());
-  if (!spans.hasRank() || spans.getRank() != 2 || !spans.hasStaticShape() ||
-      spans.getDimSize(1) < 4 || spans.getDimSize(1) % 4 != 0 ||
-      spans.getDimSize(0) < 1 || !spans.getElementType().isIndex())
-    return emitOpError("expected spans (size, 4 * pieces) of index, got ")
-           << spans;
-  return success();
+  return verifySpans(*this);
+}
+
+LogicalResult RankSumsOp::verify() {
+  if (getOuts().size() != 2)
+    return emitOpError("expected outs for keys and values, got ")
+           << getOuts().size();
+  for (auto [out, block, what] :
+       {std::tuple(getOuts()[0], getKey(), "keys"),
+        std::tuple(getOuts()[1], getValue(), "values")})
+    if (failed(verifyBlock(*this, out.getType(), block.getType(), what)))
+      return failure();
+  Type element = getElementTypeOrSelf(getKey().getType());
+  if (element != getElementTypeOrSelf(getValue().getType()) ||
+      !(element.isF32() || element.isF64()))
+    return emitOpError("expected sums of f32 or f64, got ")
+           << getKey().getType() << " and " << getValue().getType();
+  return verifySpans(*this);
+}
+
+void RankSumsOp::getEffects(
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
+        &effects) {
+  getDestinationEffects(
+      *this, [&](OpOperand &operand) { return readsOperand(operand); },
+      effects);
 }
 
 LogicalResult AllGatherOp::verify() {

@@ -82,6 +82,50 @@ def Attn_RankBlockOp : Attn_Op<"rank_block", [
   let hasVerifier = 1;
 }
 
+def Attn_RankSumsOp : Attn_Op<"rank_sums", [
+    DestinationStyleOpInterface,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "adds what was computed of a block where the block is from";
+  let description = [{
+    The way back of `attn.rank_block`: `key` and `value` are sums, gradients for
+    example, for the rows of the block of step `step`, which go to the rank that it
+    came from, `index - step`. To the rows of `outs`, which are the rank's own, is
+    added what other ranks computed of them: that of rank `index + step` on the rows
+    that `spans`, those of the block, say were sent to it. All of it has been added
+    after the last step; what was sent in one may be added in the next one, so that
+    it is on its way while the caller computes.
+
+    Each step follows the `attn.rank_block` of that step. Elements are f32 or f64.
+    Sums have the same order in each call.
+
+    ```mlir
+    %dk, %dv = attn.rank_sums %step of(%key, %value : tensor<1x2x?x64xf32>,
+            tensor<1x2x?x64xf32>)
+        spans(%spans : tensor<4x4xindex>)
+        outs(%keys, %values : tensor<1x2x256x64xf32>, tensor<1x2x256x64xf32>)
+        stride 1 -> tensor<1x2x256x64xf32>, tensor<1x2x256x64xf32>
+    ```
+  }];
+  let arguments = (ins Index:$step, AnyShaped:$key, AnyShaped:$value,
+    AnyShaped:$spans, Variadic<AnyShaped>:$outs,
+    ConfinedAttr<I64Attr, [IntPositive]>:$stride);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let assemblyFormat = [{
+    $step `of` `(` $key `,` $value `:` type($key) `,` type($value) `)`
+    `spans` `(` $spans `:` type($spans) `)` `outs` `(` $outs `:` type($outs) `)`
+    `stride` $stride attr-dict (`->` type($results)^)?
+  }];
+  let extraClassDeclaration = [{
+    /// Of the group.
+    int64_t getSize() {
+      return cast<ShapedType>(getSpans().getType()).getDimSize(0);
+    }
+    bool readsOperand(OpOperand &) { return true; }
+    MutableOperandRange getDpsInitsMutable() { return getOutsMutable(); }
+  }];
+  let hasVerifier = 1;
+}
+
 def Attn_AllGatherOp : Attn_Op<"all_gather", [
     DestinationStyleOpInterface,
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {

@@ -469,6 +469,7 @@ void mlir::attn::registerBufferizableOpInterfaceExternalModels(
     ProjectionOp::attachInterface<DestinationOpInterface<ProjectionOp>>(
         *context);
     RankBlockOp::attachInterface<RankBlockOpInterface>(*context);
+    RankSumsOp::attachInterface<DestinationOpInterface<RankSumsOp>>(*context);
     RopeOp::attachInterface<DestinationOpInterface<RopeOp>>(*context);
     WithBlockRangeOp::attachInterface<WithBlockRangeOpInterface>(*context);
   });

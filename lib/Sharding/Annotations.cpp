@@ -13,6 +13,7 @@
 #include "mlir/Dialect/Shard/IR/ShardDialect.h"
 #include "mlir/Dialect/Shard/IR/ShardOps.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -141,8 +142,11 @@ LogicalResult attn::annotate(func::FuncOp func, int64_t ranks,
     return func.emitError("split: expected 'batch', 'heads', 'sequence', "
                           "'zigzag' or 'keys', got '")
            << split << "'";
-  SmallVector<AttentionOp> ops;
-  func.walk([&](AttentionOp op) { ops.push_back(op); });
+  SmallVector<Operation *> ops;
+  func.walk([&](Operation *op) {
+    if (isa<AttentionOp, AttentionBackwardOp>(op))
+      ops.push_back(op);
+  });
   if (ops.empty())
     return func.emitError("split: expected a function with attn.attention");
   MLIRContext *context = func.getContext();
@@ -156,27 +160,28 @@ LogicalResult attn::annotate(func::FuncOp func, int64_t ranks,
                         ArrayRef<int64_t>{ShapedType::kDynamic});
   bool isZigzag = split == "zigzag" ||
                   (split == "sequence" && isBalancedByZigzag(ops, ranks));
-  for (AttentionOp op : ops) {
-    b.setInsertionPoint(op);
-    auto shardAlong = [&](OpOperand &operand, int64_t dim) {
-      if (dim == kWhole)
-        return;
-      SmallVector<shard::GridAxesAttr> axes(
-          4, shard::GridAxesAttr::get(context, ArrayRef<shard::GridAxis>{}));
-      axes[dim] =
-          shard::GridAxesAttr::get(context, ArrayRef<shard::GridAxis>{0});
-      auto sharding = shard::ShardingOp::create(
-          b, op.getLoc(), FlatSymbolRefAttr::get(context, kGrid), axes);
-      if (isZigzag)
-        sharding->setAttr(kZigzagName, b.getUnitAttr());
-      operand.set(shard::ShardOp::create(b, op.getLoc(), operand.get(),
-                                         sharding,
-                                         /*annotate_for_users=*/true));
-    };
-    shardAlong(op.getQueryMutable(), found->ofQuery);
-    shardAlong(op.getKeyMutable(), found->ofKey);
-    shardAlong(op.getValueMutable(), found->ofKey);
-  }
+  auto shardAlong = [&](OpOperand &operand, int64_t dim) {
+    if (dim == kWhole)
+      return;
+    Location loc = operand.getOwner()->getLoc();
+    b.setInsertionPoint(operand.getOwner());
+    SmallVector<shard::GridAxesAttr> axes(
+        4, shard::GridAxesAttr::get(context, ArrayRef<shard::GridAxis>{}));
+    axes[dim] = shard::GridAxesAttr::get(context, ArrayRef<shard::GridAxis>{0});
+    auto sharding = shard::ShardingOp::create(
+        b, loc, FlatSymbolRefAttr::get(context, kGrid), axes);
+    if (isZigzag)
+      sharding->setAttr(kZigzagName, b.getUnitAttr());
+    operand.set(shard::ShardOp::create(b, loc, operand.get(), sharding,
+                                       /*annotate_for_users=*/true));
+  };
+  for (Operation *op : ops)
+    TypeSwitch<Operation *>(op).Case<AttentionOp, AttentionBackwardOp>(
+        [&](auto op) {
+          shardAlong(op.getQueryMutable(), found->ofQuery);
+          shardAlong(op.getKeyMutable(), found->ofKey);
+          shardAlong(op.getValueMutable(), found->ofKey);
+        });
   return success();
 }
 

@@ -36,7 +36,8 @@ enum IndexArgument : unsigned {
 };
 } // namespace
 
-SequenceRows attn::emitSequenceRows(IndexBuilder &b, AttentionOp whole,
+template <typename Op>
+SequenceRows attn::emitSequenceRows(IndexBuilder &b, Op whole,
                                     const AttentionExtents &extents, Value n) {
   Value zero = b.index(0), next = b.add(n, 1);
   SequenceRows rows{zero, extents.queries.total, zero, extents.keys.total, {}};
@@ -89,8 +90,9 @@ static Value cutBounds(IndexBuilder &b, Value bounds, RowSpan part) {
 
 /// Adds to an index of both regions, before all that they compute, what
 /// `createFirst` makes of a capture.
+template <typename Op>
 static void
-moveIndex(IndexBuilder &b, AttentionOp op, IndexArgument index, Value capture,
+moveIndex(IndexBuilder &b, Op op, IndexArgument index, Value capture,
           function_ref<Value(Block &, unsigned, Value)> createFirst) {
   auto move = [&](Region &region, unsigned firstIndex,
                   MutableOperandRange captures) {
@@ -112,7 +114,8 @@ moveIndex(IndexBuilder &b, AttentionOp op, IndexArgument index, Value capture,
   move(op.getMask(), 0, op.getMaskCapturesMutable());
 }
 
-static void moveIndex(IndexBuilder &b, AttentionOp op, IndexArgument index,
+template <typename Op>
+static void moveIndex(IndexBuilder &b, Op op, IndexArgument index,
                       Value first) {
   if (getConstantIntValue(first) != 0)
     moveIndex(b, op, index, first,
@@ -120,7 +123,8 @@ static void moveIndex(IndexBuilder &b, AttentionOp op, IndexArgument index,
 }
 
 /// The key of row 0 of a part of packed keys, in each sequence.
-static Value createFirstKeys(IndexBuilder &b, AttentionOp whole, RowSpan part) {
+template <typename Op>
+static Value createFirstKeys(IndexBuilder &b, Op whole, RowSpan part) {
   Value bounds = whole.getCumulativeKey();
   Value last = b.sub(b.dim(bounds, 0), 1);
   OpFoldResult count = b.size(whole.getCumulativeQuery(), 0);
@@ -133,7 +137,8 @@ static Value createFirstKeys(IndexBuilder &b, AttentionOp whole, RowSpan part) {
 }
 
 /// The positions of the first rows of a part.
-static Value createOffset(IndexBuilder &b, AttentionOp whole,
+template <typename Op>
+static Value createOffset(IndexBuilder &b, Op whole,
                           const AttentionExtents &extents, RowSpan queries) {
   Value offset = whole.getOffset();
   bool differs =
@@ -156,7 +161,7 @@ static Value createOffset(IndexBuilder &b, AttentionOp whole,
   });
 }
 
-static void removeDropout(AttentionOp op) {
+template <typename Op> static void removeDropout(Op op) {
   op.removeDropoutRateAttr();
   op.getDropoutSeedMutable().clear();
   op.getDropoutCallMutable().clear();
@@ -164,12 +169,12 @@ static void removeDropout(AttentionOp op) {
 
 /// Lets the mask hide what dropout drops, by the numbers of the region's
 /// arguments, of so many query heads, and removes the dropout.
-static void moveDropoutToMask(IndexBuilder &b, AttentionOp op,
-                              int64_t numHeads) {
+template <typename Op>
+static void moveDropoutToMask(IndexBuilder &b, Op op, int64_t numHeads) {
   OpBuilder::InsertionGuard guard(b);
   Region &region = op.getMask();
   if (region.empty()) {
-    SmallVector<Type> types(AttentionOp::kNumMaskArguments, b.getIndexType());
+    SmallVector<Type> types(Op::kNumMaskArguments, b.getIndexType());
     b.createBlock(&region, {}, types,
                   SmallVector<Location>(types.size(), b.getLoc()));
     YieldOp::create(b, b.boolean(true));
@@ -193,23 +198,31 @@ static void moveDropoutToMask(IndexBuilder &b, AttentionOp op,
   removeDropout(op);
 }
 
-AttentionOp attn::emitBlock(IndexBuilder &b, AttentionOp whole,
-                            const AttentionExtents &extents,
-                            const BlockOperands &part, Value key, Value value,
-                            RowSpan keys, ValueRange outs, bool keepsAll) {
+template <typename Op>
+Op attn::emitBlock(IndexBuilder &b, Op whole, const AttentionExtents &extents,
+                   const BlockOperands &part, Value key, Value value,
+                   RowSpan keys, ValueRange outs, bool keepsAll) {
   // Whole rows of a batch are where they were: what says so stays.
   bool hasAllRows = extents.batch.isWhole() && extents.numQueryRanks == 1 &&
                     extents.numKeyRanks == 1;
   Value offset;
   if (!hasAllRows)
     offset = createOffset(b, whole, extents, part.queries);
-  auto op = cast<AttentionOp>(b.clone(*whole));
+  auto op = cast<Op>(b.clone(*whole));
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPoint(op);
   op.getQueryMutable().assign(part.query);
   op.getKeyMutable().assign(key);
   op.getValueMutable().assign(value);
   op.getSinkMutable().clear();
+  if constexpr (std::is_same_v<Op, AttentionBackwardOp>) {
+    op.setOfSink(false);
+    op.getOutputMutable().assign(part.ofRows[0]);
+    op.getLogSumExpMutable().assign(part.ofRows[1]);
+    op.getOutputGradientMutable().assign(part.ofRows[2]);
+    if (op.getLogSumExpGradient())
+      op.getLogSumExpGradientMutable().assign(part.ofRows[3]);
+  }
   if (!hasAllRows) {
     op.setBottomRight(false);
     op.getOffsetMutable().assign(offset);
@@ -256,7 +269,17 @@ AttentionOp attn::emitBlock(IndexBuilder &b, AttentionOp whole,
   state.propertiesAttr = op->getPropertiesAsAttribute();
   for (Region &region : op->getRegions())
     state.addRegion()->takeBody(region);
-  auto result = cast<AttentionOp>(b.create(state));
+  auto result = cast<Op>(b.create(state));
   op.erase();
   return result;
 }
+
+#define ATTN_INSTANTIATE_BLOCK_FORM(Op)                                        \
+  template SequenceRows attn::emitSequenceRows(                                \
+      IndexBuilder &, Op, const AttentionExtents &, Value);                    \
+  template Op attn::emitBlock(IndexBuilder &, Op, const AttentionExtents &,    \
+                              const BlockOperands &, Value, Value, RowSpan,    \
+                              ValueRange, bool);
+ATTN_INSTANTIATE_BLOCK_FORM(AttentionOp)
+ATTN_INSTANTIATE_BLOCK_FORM(AttentionBackwardOp)
+#undef ATTN_INSTANTIATE_BLOCK_FORM

@@ -13,6 +13,8 @@
 
 namespace mlir::attn {
 
+// Templates are of attn.attention and of attn.attention_backward.
+
 /// Rows of queries or of keys: the first one, and how many.
 struct RowSpan {
   Value first, count;
@@ -26,23 +28,28 @@ struct SequenceRows {
   /// Of the row `queryBegin`.
   Value position;
 };
-SequenceRows emitSequenceRows(IndexBuilder &b, AttentionOp whole,
+template <typename Op>
+SequenceRows emitSequenceRows(IndexBuilder &b, Op whole,
                               const AttentionExtents &extents, Value n);
 
 /// What of an attention is the same for all blocks of keys.
 struct BlockOperands {
   Value query;
   RowSpan queries;
+  /// Of gradients: outputs, log-sum-exps, and the gradients of these, of the
+  /// same rows.
+  SmallVector<Value> ofRows = {};
 };
 
-/// Emits the attention of a block of keys, whose regions see what those of
-/// `whole` do. `outs` are an output and, if there is a second one, a
-/// log-sum-exp. It has no sink, and the mask hides what dropout drops, unless
-/// `keepsAll`: nothing is dropped then.
-AttentionOp emitBlock(IndexBuilder &b, AttentionOp whole,
-                      const AttentionExtents &extents,
-                      const BlockOperands &queries, Value key, Value value,
-                      RowSpan keys, ValueRange outs, bool keepsAll = false);
+/// Emits the attention of a block of keys, or its gradients, whose regions see
+/// what those of `whole` do. `outs` are an output and, if there is a second
+/// one, a log-sum-exp; or gradients, but not that of the sink. It has no sink,
+/// and the mask hides what dropout drops, unless `keepsAll`: nothing is dropped
+/// then.
+template <typename Op>
+Op emitBlock(IndexBuilder &b, Op whole, const AttentionExtents &extents,
+             const BlockOperands &queries, Value key, Value value, RowSpan keys,
+             ValueRange outs, bool keepsAll = false);
 
 } // namespace mlir::attn
 

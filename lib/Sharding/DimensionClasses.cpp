@@ -54,12 +54,12 @@ void DimensionClasses::joinAll(Value value, Value other) {
 void DimensionClasses::link(Operation *op) {
   // What attention writes to is made anew.
   if (auto destination = dyn_cast<DestinationStyleOpInterface>(op);
-      destination && !isa<AttentionOp>(op))
+      destination && !isa<AttentionOp, AttentionBackwardOp>(op))
     for (OpResult result : op->getResults())
       joinAll(result, destination.getTiedOpOperand(result)->get());
   TypeSwitch<Operation *>(op)
-      .Case<AttentionOp, ProjectionOp, CacheAppendOp, CacheReadOp, MergeOp,
-            linalg::LinalgOp>([&](auto op) { link(op); })
+      .Case<AttentionOp, AttentionBackwardOp, ProjectionOp, CacheAppendOp,
+            CacheReadOp, MergeOp, linalg::LinalgOp>([&](auto op) { link(op); })
       .Case<RopeOp, HeadNormOp, DropoutOp>(
           [&](auto op) { joinAll(op.getInput(), op->getResult(0)); })
       .Case([&](tensor::CastOp op) { joinAll(op.getSource(), op.getResult()); })
@@ -70,15 +70,33 @@ void DimensionClasses::link(Operation *op) {
       });
 }
 
-void DimensionClasses::link(AttentionOp op) {
-  Value query = op.getQuery(), key = op.getKey(), value = op.getValue();
+template <typename Op> void DimensionClasses::linkOperands(Op op) {
+  Value query = op.getQuery(), key = op.getKey();
   // The queries of a packed batch may belong to other batch entries of keys.
   if (!op.isPacked())
     join(query, 0, key, 0);
   join(query, 1, key, 1);
-  joinFirst(key, value, 3);
+  joinFirst(key, op.getValue(), 3);
+}
+
+void DimensionClasses::link(AttentionOp op) {
+  linkOperands(op);
   for (Value result : op.getResults())
-    joinFirst(query, result, 3);
+    joinFirst(op.getQuery(), result, 3);
+}
+
+void DimensionClasses::link(AttentionBackwardOp op) {
+  linkOperands(op);
+  for (Value ofRows : {op.getOutput(), op.getLogSumExp(),
+                       op.getOutputGradient(), op.getLogSumExpGradient()})
+    if (ofRows)
+      joinFirst(op.getQuery(), ofRows, 3);
+  // The gradients of what is whole are, too.
+  if (op->getNumResults() == 0)
+    return;
+  joinAll(op.getQuery(), op.getResult(0));
+  joinAll(op.getKey(), op.getResult(1));
+  joinAll(op.getValue(), op.getResult(2));
 }
 
 void DimensionClasses::link(ProjectionOp op) {

@@ -55,6 +55,8 @@ public:
 private:
   void link(Operation *op);
   void link(AttentionOp op);
+  void link(AttentionBackwardOp op);
+  template <typename Op> void linkOperands(Op op);
   void link(ProjectionOp op);
   void link(CacheAppendOp op);
   void link(CacheReadOp op);

@@ -39,6 +39,7 @@
 #include "lib/Reference/TensorCode.h"
 #include "lib/Sharding/Annotations.h"
 #include "lib/Sharding/BlockForm.h"
+#include "lib/Sharding/RingPieces.h"
 #include "lib/Sharding/VisibleSpans.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -226,36 +227,23 @@ private:
     remarkOnMerges();
     int64_t ranks = extents.numKeyRanks;
     Value spans = emitVisibleSpans(b, whole, extents);
-    Value key = whole.getKey(), value = whole.getValue();
-    auto blockType = [](Value of) {
-      auto type = cast<RankedTensorType>(of.getType());
-      auto shape = llvm::to_vector(type.getShape());
-      shape[2] = ShapedType::kDynamic;
-      return RankedTensorType::get(shape, type.getElementType());
-    };
     int64_t slots = extents.getNumSlots();
     return b.loop(0, ranks, createInitial(), [&](Value step, ValueRange state) {
       Value from = b.rem(b.sub(b.add(extents.keys.self, ranks), step), ranks);
-      Value count = b.load(spans, {step, b.index(3)});
-      if (extents.isZigzag)
-        count = b.add(count, b.load(spans, {step, b.index(7)}));
-      auto block =
-          RankBlockOp::create(b, blockType(key), blockType(value), step, key,
-                              value, spans, count, uint64_t(extents.keyStride));
+      RankBlockOp block = createRankBlock(b, step, whole.getKey(),
+                                          whole.getValue(), spans, extents);
       return b.loop(0, slots * slots, state, [&](Value pair, ValueRange state) {
-        return mergePieces(state, block, from, b.div(pair, slots),
-                           b.rem(pair, slots));
+        return mergePieces(state, block,
+                           createPiecePair(b, extents, from, pair));
       });
     });
   }
 
   /// What a piece of the queries sees of one of a block.
-  State mergePieces(ValueRange carried, RankBlockOp block, Value from,
-                    Value querySlot, Value keySlot) {
-    Value self = extents.queries.self;
-    Value queryPiece = extents.getPiece(b, self, querySlot),
-          keyPiece = extents.getPiece(b, from, keySlot);
-    RowSpan visible = emitVisibleRows(b, whole, extents, queryPiece, keyPiece);
+  State mergePieces(ValueRange carried, RankBlockOp block,
+                    const PiecePair &pair) {
+    RowSpan visible =
+        emitVisibleRows(b, whole, extents, pair.queryPiece, pair.keyPiece);
     auto choice =
         scf::IfOp::create(b, carried.getTypes(), b.isLess(0, visible.count),
                           /*withElseRegion=*/true);
@@ -263,56 +251,27 @@ private:
     b.setInsertionPointToStart(choice.elseBlock());
     scf::YieldOp::create(b, carried);
     b.setInsertionPointToStart(choice.thenBlock());
-    RowSpan seeing = emitSeeingRows(b, whole, extents, queryPiece, keyPiece);
-    // Where the piece of the keys begins in what its rank has, and where
-    // what came of it does in the block.
-    Value begin = extents.getSlotBegin(b, extents.keys, from, keySlot),
-          first = extract(block, b.add(b.mul(keySlot, 4), 2));
-    Value before =
-        b.select(b.isEqual(keySlot, 0), 0, extract(block, b.index(3)));
-    Value row = b.add(before, b.sub(b.add(begin, visible.first), first));
-    RowSpan ofWhole{b.add(extents.queries.first(b, queryPiece), seeing.first),
-                    seeing.count},
-        keys{b.add(extents.keys.first(b, keyPiece), visible.first),
-             visible.count};
-    Value at = b.add(extents.getSlotBegin(b, extents.queries, self, querySlot),
-                     seeing.first);
+    PiecePlaces pieces =
+        createPiecePlaces(b, whole, extents, block, pair, visible);
     // One box for both ways, so that what is carried stays in its place.
     SmallVector<Box> places;
     State soFar, next;
     for (Value ofAll : carried) {
-      places.push_back(getRows(ofAll, at, seeing.count));
+      places.push_back(getRowBox(b, ofAll, pieces.queries));
       soFar.push_back(b.extract(ofAll, places.back()));
     }
-    auto slice = [&](Value of, Value first, Value count) {
-      return b.extract(of, getRows(of, first, count));
+    auto slice = [&](Value of, RowSpan rows) {
+      return b.extract(of, getRowBox(b, of, rows));
     };
     State ofPair =
-        computeBlock({slice(query, at, seeing.count), ofWhole},
-                     slice(block.getKeys(), row, keys.count),
-                     slice(block.getValues(), row, keys.count), keys);
+        computeBlock({slice(query, pieces.queries), pieces.queriesOfWhole},
+                     slice(block.getKeys(), pieces.keys),
+                     slice(block.getValues(), pieces.keys), pieces.keysOfWhole);
     for (auto [ofAll, place, ofPiece] :
          llvm::zip_equal(carried, places, merge(soFar, ofPair)))
       next.push_back(b.insert(ofPiece, ofAll, place));
     scf::YieldOp::create(b, next);
     return State(choice.getResults());
-  }
-
-  /// A number that says what came with a block.
-  Value extract(RankBlockOp block, Value column) {
-    return b.load(block.getSpans(), {block.getStep(), column});
-  }
-
-  /// The place of some rows of a tensor of rank 3 or 4.
-  Box getRows(Value of, Value first, Value count) {
-    Box box;
-    for (OpFoldResult size : b.sizes(of)) {
-      box.offsets.push_back(0);
-      box.sizes.push_back(size);
-    }
-    box.offsets[kRows] = getAsOpFoldResult(first);
-    box.sizes[kRows] = getAsOpFoldResult(count);
-    return box;
   }
 
   /// What the keys of all ranks give, on each of them.

@@ -9,6 +9,7 @@
 #include "dialect/Sharding/RankOps.h"
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -23,20 +24,21 @@ LocalSizes::LocalSizes(func::FuncOp func, const Splits &splits)
   DenseSet<unsigned> ofAttention;
   func.walk([&](Operation *op) {
     llvm::for_each(op->getResults(), keep);
-    auto attention = dyn_cast<AttentionOp>(op);
-    if (!attention)
-      return;
-    // What is exchanged along the axis of keys has to fit together.
-    AttentionAxes axes = splits.getAxes(attention);
-    if (axes.keys != kWhole)
-      keyAxes.push_back(axes.keys);
-    if (!splits.isSplit(attention))
-      return;
-    for (Value operand :
-         {attention.getQuery(), attention.getKey(), attention.getValue()})
-      for (int64_t dim : {kBatch, kRows})
-        if (std::optional<unsigned> number = splits.findClass(operand, dim))
-          ofAttention.insert(*number);
+    TypeSwitch<Operation *>(op).Case<AttentionOp, AttentionBackwardOp>(
+        [&](auto attention) {
+          // What is exchanged along the axis of keys has to fit together.
+          AttentionAxes axes = splits.getAxes(attention);
+          if (axes.keys != kWhole)
+            keyAxes.push_back(axes.keys);
+          if (!splits.isSplit(attention))
+            return;
+          for (Value operand :
+               {attention.getQuery(), attention.getKey(), attention.getValue()})
+            for (int64_t dim : {kBatch, kRows})
+              if (std::optional<unsigned> number =
+                      splits.findClass(operand, dim))
+                ofAttention.insert(*number);
+        });
   });
   for (BlockArgument argument : func.getArguments()) {
     auto type = dyn_cast<RankedTensorType>(argument.getType());

@@ -16,8 +16,8 @@ def ShardAttention : Pass<"attn-shard", "::mlir::ModuleOp"> {
     Of functions whose tensors are annotated with `shard.shard`, on a `shard.grid`.
     An annotation holds for all dimensions that operations make the same, as heads
     of queries, of keys and of caches, and columns of the weights that they are
-    products with. What is sharded of query, key and value of an `attn.attention`
-    may be
+    products with. What is sharded of query, key and value of an `attn.attention`, or
+    of an `attn.attention_backward`, may be
 
     - batch entries, of all three: nothing is exchanged;
     - heads, of all three: nothing is exchanged;
@@ -26,18 +26,22 @@ def ShardAttention : Pass<"attn-shard", "::mlir::ModuleOp"> {
       around among the ranks (`attn.rank_block`), and of each only what the mask may
       keep for the queries of the rank that gets it. Each block is an
       `attn.attention`, whose state is merged with that of those before by
-      `attn.merge`;
-      Where their shardings say `attn.zigzag`, each rank `r` of `n` has two pieces of
-      these rows, `r` and `2 n - 1 - r` of `2 n`, one after the other: with a causal
-      mask, all have the same work. 'sequence' annotates so where the masks leave
-      ranks with different work in the order of the rows, and the most that a rank
-      receives does not grow;
+      `attn.merge`. Gradients of a block go back to where it is from
+      (`attn.rank_sums`). Where their shardings say `attn.zigzag`, each rank `r` of
+      `n` has two pieces of these rows, `r` and `2 n - 1 - r` of `2 n`, one after the
+      other: with a causal mask, all have the same work. 'sequence' annotates so
+      where the masks leave ranks with different work in the order of the rows, and
+      the most that a rank receives does not grow;
     - rows of keys and values alone: each rank computes what its keys give for all
-      queries, which `attn.all_merge` merges.
+      queries, which `attn.all_merge` merges. So it is where they are read of caches
+      whose positions are sharded: rows of a contiguous cache, or pages and columns
+      of the table of a paged one, which stores the new rows that are its own.
 
     Where a projection sums over what is sharded, as that of the output of heads, the
     parts of all ranks are summed (`attn.all_reduce`), and the bias is added after
-    that. Columns of a fused weight are sharded for each of its results.
+    that. So are gradients of what several ranks have, of keys where rows of queries
+    alone are sharded for example. Columns of a fused weight are sharded for each of
+    its results.
 
     Regions see the positions of the whole, by the offset and what is added to
     batch, head and key; so do the random numbers of dropout. Captured tensors, sinks,
@@ -76,8 +80,9 @@ def ConvertRanksToRuntime : Pass<"attn-convert-ranks-to-runtime",
                                  "::mlir::ModuleOp"> {
   let summary = "Convert what ranks say to each other to calls of the runtime";
   let description = [{
-    `attn.rank_index`, `attn.rank_block`, `attn.all_gather`, `attn.all_reduce` and
-    `attn.all_merge` on buffers become calls of `attn_rt_rank_index` and the like.
+    `attn.rank_index`, `attn.rank_block`, `attn.rank_sums`, `attn.all_gather`,
+    `attn.all_reduce` and `attn.all_merge` on buffers become calls of
+    `attn_rt_rank_index` and the like.
     Upstream's conversion to the `mpi` dialect is not used: in 22.1, neither what
     sends without waiting nor what waits for it is lowered, f16 and bf16 have no
     type, and no call can end after a time.

@@ -150,6 +150,29 @@ struct BlockToRuntime : RankPattern<RankBlockOp> {
   }
 };
 
+struct SumsToRuntime : RankPattern<RankSumsOp> {
+  using RankPattern::RankPattern;
+  LogicalResult
+  matchAndRewrite(RankSumsOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (op->getNumResults() > 0)
+      return rewriter.notifyMatchFailure(op, "is not on buffers");
+    if (!call(op, rewriter, "attn_rt_rank_sums",
+              {adaptor.getStep(), number(op, rewriter, int64_t(op.getStride())),
+               number(op, rewriter, op.getSize()),
+               spill(op, rewriter, adaptor.getSpans()),
+               elementBytes(op, rewriter, op.getKey().getType()),
+               spill(op, rewriter, adaptor.getKey()),
+               spill(op, rewriter, adaptor.getValue()),
+               spill(op, rewriter, adaptor.getOuts()[0]),
+               spill(op, rewriter, adaptor.getOuts()[1])},
+              getVoidType()))
+      return failure();
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
 struct GatherToRuntime : RankPattern<AllGatherOp> {
   using RankPattern::RankPattern;
   LogicalResult
@@ -231,12 +254,12 @@ struct ConvertRanksToRuntime
     LLVMTypeConverter converter(&getContext());
     RewritePatternSet patterns(&getContext());
     RuntimeSymbols symbols(getOperation());
-    patterns.add<IndexToRuntime, BlockToRuntime, GatherToRuntime,
+    patterns.add<IndexToRuntime, BlockToRuntime, SumsToRuntime, GatherToRuntime,
                  ReduceToRuntime, MergeToRuntime>(converter, symbols);
     ConversionTarget target(getContext());
     target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
-    target.addIllegalOp<RankIndexOp, RankBlockOp, AllGatherOp, AllReduceOp,
-                        AllMergeOp>();
+    target.addIllegalOp<RankIndexOp, RankBlockOp, RankSumsOp, AllGatherOp,
+                        AllReduceOp, AllMergeOp>();
     if (failed(applyPartialConversion(getOperation(), target,
                                       std::move(patterns))))
       signalPassFailure();

@@ -25,6 +25,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 #include <limits>
 
@@ -59,9 +60,9 @@ struct Load {
 };
 
 /// What the tiles of all pieces see of one attention.
-class Sight {
+template <typename Op> class Sight {
 public:
-  Sight(AttentionOp op, int64_t numPieces) : op(op), numPieces(numPieces) {
+  Sight(Op op, int64_t numPieces) : op(op), numPieces(numPieces) {
     auto rowsOf = [](ShapedType type) {
       int64_t rows = type.getDimSize(kRows);
       return ShapedType::isDynamic(rows) ? kUnknownRows : rows;
@@ -143,7 +144,7 @@ private:
     return result;
   }
 
-  AttentionOp op;
+  Op op;
   int64_t numPieces, numQueries, numKeys;
   /// Of each tile.
   SmallVector<KeySpan> keysOf;
@@ -151,26 +152,39 @@ private:
 
 } // namespace
 
-bool attn::isBalancedByZigzag(ArrayRef<AttentionOp> ops, int64_t ranks) {
-  if (ranks < 2)
-    return false;
+/// Adds what ranks have of an op in both orders; fails where it may not be
+/// split in zig-zag order, or should not be.
+template <typename Op>
+static LogicalResult addLoads(Op op, int64_t ranks,
+                              SmallVectorImpl<Load> &inOrder,
+                              SmallVectorImpl<Load> &zigzag) {
   auto divides = [&](ShapedType type) {
     int64_t rows = type.getDimSize(kRows);
     return ShapedType::isDynamic(rows) || rows % (2 * ranks) == 0;
   };
+  // Tables may say that rows see few keys before them, as documents do.
+  bool hasTables = llvm::any_of(op.getMaskCaptures().getTypes(), [](Type type) {
+    return isa<ShapedType>(type);
+  });
+  if (hasTables || !divides(op.getQueryType()) || !divides(op.getKeyType()))
+    return failure();
+  Sight<Op> sight(op, 2 * int64_t(inOrder.size()));
+  sight.addTo(inOrder, /*isZigzag=*/false);
+  sight.addTo(zigzag, /*isZigzag=*/true);
+  return success();
+}
+
+bool attn::isBalancedByZigzag(ArrayRef<Operation *> ops, int64_t ranks) {
+  if (ranks < 2)
+    return false;
   int64_t asked = std::min(ranks, kMostRanks);
   SmallVector<Load> inOrder(size_t(asked), Load{}), zigzag(inOrder);
-  for (AttentionOp op : ops) {
-    // Tables may say that rows see few keys before them, as documents do.
-    bool hasTables =
-        llvm::any_of(op.getMaskCaptures().getTypes(),
-                     [](Type type) { return isa<ShapedType>(type); });
-    if (hasTables || !divides(op.getQueryType()) || !divides(op.getKeyType()))
+  for (Operation *op : ops)
+    if (failed(TypeSwitch<Operation *, LogicalResult>(op)
+                   .Case<AttentionOp, AttentionBackwardOp>([&](auto op) {
+                     return addLoads(op, ranks, inOrder, zigzag);
+                   })))
       return false;
-    Sight sight(op, 2 * asked);
-    sight.addTo(inOrder, /*isZigzag=*/false);
-    sight.addTo(zigzag, /*isZigzag=*/true);
-  }
   auto findMost = [](ArrayRef<Load> loads) {
     Load most;
     for (Load load : loads) {

@@ -12,12 +12,13 @@
 
 namespace mlir::attn {
 
-/// Whether attentions whose rows so many ranks share should be split in
-/// zig-zag order: where, by what is known of their masks, the work of the ranks
-/// differs in the order of the rows, two pieces for each rank balance it, and
-/// the most rows that a rank receives are no more than before. Not where a mask
-/// captures tables, which may hide other keys of each row. Changes nothing.
-bool isBalancedByZigzag(ArrayRef<AttentionOp> ops, int64_t ranks);
+/// Whether attentions, or gradients of them, whose rows so many ranks share
+/// should be split in zig-zag order: where, by what is known of their masks,
+/// the work of the ranks differs in the order of the rows, two pieces for each
+/// rank balance it, and the most rows that a rank receives are no more than
+/// before. Not where a mask captures tables, which may hide other keys of each
+/// row. Changes nothing.
+bool isBalancedByZigzag(ArrayRef<Operation *> ops, int64_t ranks);
 
 } // namespace mlir::attn
 

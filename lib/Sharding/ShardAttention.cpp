@@ -18,6 +18,7 @@
 #include "dialect/AttnOps.h"
 #include "dialect/Cache/CacheRows.h"
 #include "lib/Sharding/LocalAttention.h"
+#include "lib/Sharding/LocalBackward.h"
 #include "lib/Sharding/LocalCaches.h"
 #include "lib/Sharding/LocalLayer.h"
 #include "lib/Sharding/Passes.h"
@@ -28,6 +29,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Shard/IR/ShardDialect.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 namespace mlir::attn {
 #define GEN_PASS_DEF_SHARDATTENTION
@@ -37,12 +39,11 @@ namespace mlir::attn {
 using namespace mlir;
 using namespace mlir::attn;
 
-/// The attention of a rank, in the place of that of the whole.
-static void replace(AttentionOp op, IndexBuilder &b, const Splits &splits,
-                    LocalSizes &sizes) {
+/// Which part of an attention, or of its gradients, a rank has.
+template <typename Op>
+static AttentionExtents getExtents(Op op, IndexBuilder &b, const Splits &splits,
+                                   LocalSizes &sizes) {
   AttentionAxes axes = splits.getAxes(op);
-  b.setLoc(op.getLoc());
-  b.setInsertionPoint(op);
   CacheReadOp read = getCacheRead(op.getKey());
   Extent keys = read && axes.keys != kWhole
                     ? createLocalKeys(b, read, splits, sizes)
@@ -56,7 +57,35 @@ static void replace(AttentionOp op, IndexBuilder &b, const Splits &splits,
     of.isRing = axes.keys == axes.queries;
     of.isZigzag = axes.isZigzag;
   }
-  SmallVector<Value> results = emitLocalAttention(b, op, of);
+  return of;
+}
+
+static SmallVector<Value> emitLocal(AttentionOp op, IndexBuilder &b,
+                                    const Splits &splits, LocalSizes &sizes) {
+  return emitLocalAttention(b, op, getExtents(op, b, splits, sizes));
+}
+
+static SmallVector<Value> emitLocal(AttentionBackwardOp op, IndexBuilder &b,
+                                    const Splits &splits, LocalSizes &sizes) {
+  AttentionAxes axes = splits.getAxes(op);
+  auto groupOf = [&](int64_t axis) {
+    if (axis == kWhole)
+      return RankGroup();
+    return RankGroup{uint64_t(splits.getGrid().getStride(axis)),
+                     uint64_t(splits.getNumRanks(axis))};
+  };
+  return emitLocalBackward(b, op, getExtents(op, b, splits, sizes),
+                           {groupOf(axes.batch), groupOf(axes.heads),
+                            groupOf(axes.queries), groupOf(axes.keys)});
+}
+
+/// What a rank computes of an attention, in the place of the whole.
+template <typename Op>
+static void replace(Op op, IndexBuilder &b, const Splits &splits,
+                    LocalSizes &sizes) {
+  b.setLoc(op.getLoc());
+  b.setInsertionPoint(op);
+  SmallVector<Value> results = emitLocal(op, b, splits, sizes);
   for (auto [result, part] : llvm::zip_equal(op.getResults(), results))
     result.replaceAllUsesWith(part);
   op.erase();
@@ -93,10 +122,10 @@ static void rewrite(func::FuncOp func, const Splits &splits) {
   }
   // From the last one on, so that operands are those that splits are known of.
   for (Operation *op : llvm::reverse(ops))
-    if (auto attention = dyn_cast<AttentionOp>(op))
-      replace(attention, b, splits, sizes);
-    else
-      makeOpLocal(op, b, splits, sizes);
+    TypeSwitch<Operation *>(op)
+        .Case<AttentionOp, AttentionBackwardOp>(
+            [&](auto attention) { replace(attention, b, splits, sizes); })
+        .Default([&](Operation *op) { makeOpLocal(op, b, splits, sizes); });
   func.setType(FunctionType::get(
       func.getContext(), func.getBody().getArgumentTypes(),
       func.getBody().back().getTerminator()->getOperandTypes()));

@@ -16,8 +16,8 @@ using namespace mlir::attn;
 
 /// Ops that read some dimensions of tokens, heads or caches as rows.
 static bool hasRows(Operation *op) {
-  return isa<AttentionOp, ProjectionOp, RopeOp, HeadNormOp, CacheAppendOp,
-             CacheReadOp, MergeOp>(op);
+  return isa<AttentionOp, AttentionBackwardOp, ProjectionOp, RopeOp, HeadNormOp,
+             CacheAppendOp, CacheReadOp, MergeOp>(op);
 }
 
 /// The dimension that is that of rows where such an op uses or gives a value;
@@ -86,8 +86,8 @@ private:
     if (hasRows(op) && failed(expectPiecesOfRows(op)))
       return failure();
     return TypeSwitch<Operation *, LogicalResult>(op)
-        .Case<AttentionOp, ProjectionOp, RopeOp, HeadNormOp, CacheAppendOp,
-              CacheReadOp, linalg::LinalgOp>(
+        .Case<AttentionOp, AttentionBackwardOp, ProjectionOp, RopeOp,
+              HeadNormOp, CacheAppendOp, CacheReadOp, linalg::LinalgOp>(
             [&](auto op) { return verify(op); })
         .Case<MergeOp, tensor::CastOp>(
             [&](auto op) { return expectWholeFrom(op, kElements); })
@@ -195,7 +195,10 @@ private:
     return success();
   }
 
-  LogicalResult verify(AttentionOp op);
+  template <typename Op>
+  LogicalResult verifyAttention(Op op, ArrayRef<Value> ofRows);
+  LogicalResult verify(AttentionOp op) { return verifyAttention(op, {}); }
+  LogicalResult verify(AttentionBackwardOp op);
   LogicalResult verify(ProjectionOp op);
   LogicalResult expectFused(ProjectionOp op, Value ofColumns);
   LogicalResult verify(RopeOp op) {
@@ -230,7 +233,9 @@ private:
 
 } // namespace
 
-LogicalResult Verifier::verify(AttentionOp op) {
+/// `ofRows` are the operands beside the query that have its rows.
+template <typename Op>
+LogicalResult Verifier::verifyAttention(Op op, ArrayRef<Value> ofRows) {
   AttentionAxes axes = splits.getAxes(op);
   TensorSplit query = splits.get(op.getQuery()), key = splits.get(op.getKey());
   if (axes.isZigzag && axes.queries != axes.keys)
@@ -238,9 +243,12 @@ LogicalResult Verifier::verify(AttentionOp op) {
                           "value along one axis, got query with "
                           "split_axes ")
            << describe(query) << " and key with " << describe(key);
+  SmallVector<Value> parts = {op.getQuery(), op.getKey(), op.getValue()};
+  llvm::append_range(parts, ofRows);
   // Those that no other operand shares.
-  for (Value operand : {op.getQuery(), op.getKey(), op.getValue()})
-    if (failed(expectWhole(op, operand, kElements)))
+  for (Value operand : parts)
+    if (cast<ShapedType>(operand.getType()).getRank() > kElements &&
+        failed(expectWhole(op, operand, kElements)))
       return failure();
   for (auto [axis, other] :
        {std::pair(axes.batch, axes.heads), std::pair(axes.batch, axes.queries),
@@ -278,10 +286,32 @@ LogicalResult Verifier::verify(AttentionOp op) {
   }
   SmallVector<Value> others;
   for (Value operand : op->getOperands())
-    if (!llvm::is_contained({op.getQuery(), op.getKey(), op.getValue()},
-                            operand))
+    if (!llvm::is_contained(parts, operand))
       others.push_back(operand);
   return expectWhole(op, others);
+}
+
+LogicalResult Verifier::verify(AttentionBackwardOp op) {
+  SmallVector<Value> ofRows = {op.getOutput(), op.getLogSumExp(),
+                               op.getOutputGradient()};
+  if (Value gradient = op.getLogSumExpGradient())
+    ofRows.push_back(gradient);
+  if (op.hasDropout())
+    return op.emitOpError("with dropout is not covered by attn-shard");
+  if (splits.getAxes(op).keys != kWhole &&
+      (getCacheRead(op.getKey()) || getCacheRead(op.getValue())))
+    return op.emitOpError("of a cache whose positions are split is not covered "
+                          "by attn-shard");
+  // Parts of sums are not to be rounded before they are added.
+  for (Value gradient : op.getOuts().drop_front(3)) {
+    Type element = getElementTypeOrSelf(gradient.getType());
+    if (!element.isF32() && !element.isF64())
+      return op.emitOpError(
+                 "expected gradients of sinks and captures of f32 or "
+                 "f64, which ranks add, got ")
+             << gradient.getType();
+  }
+  return verifyAttention(op, ofRows);
 }
 
 LogicalResult Verifier::verify(ProjectionOp op) {

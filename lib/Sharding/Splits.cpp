@@ -95,12 +95,6 @@ bool Splits::isSplit(Operation *op) const {
          llvm::any_of(op->getResults(), isOne);
 }
 
-AttentionAxes Splits::getAxes(AttentionOp op) const {
-  Value query = op.getQuery(), key = op.getKey();
-  return {getAxis(query, kBatch), getAxis(query, kHeads), getAxis(query, kRows),
-          getAxis(key, kRows), isZigzag(query, kRows) || isZigzag(key, kRows)};
-}
-
 RankedTensorType Splits::getLocalType(Value value) const {
   auto type = cast<RankedTensorType>(value.getType());
   auto shape = llvm::to_vector(type.getShape());

@@ -38,7 +38,13 @@ public:
   bool isSplit(Value value) const { return get(value).isSplit(); }
   /// Whether any operand or result is.
   bool isSplit(Operation *op) const;
-  AttentionAxes getAxes(AttentionOp op) const;
+  /// Of attn.attention or attn.attention_backward.
+  template <typename Op> AttentionAxes getAxes(Op op) const {
+    Value query = op.getQuery(), key = op.getKey();
+    return {getAxis(query, kBatch), getAxis(query, kHeads),
+            getAxis(query, kRows), getAxis(key, kRows),
+            isZigzag(query, kRows) || isZigzag(key, kRows)};
+  }
   /// That along which positions of a cache are split, or `kWhole`.
   template <typename Op> int64_t getPositionsAxis(Op op) const {
     return op.isPaged() ? getAxis(op.getTable(), 1)

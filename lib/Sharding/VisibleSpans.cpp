@@ -20,10 +20,10 @@ using namespace mlir::attn;
 
 namespace {
 
-/// Of one attention.
-class Spans {
+/// Of one attention, or its gradients.
+template <typename Op> class Spans {
 public:
-  Spans(IndexBuilder &b, AttentionOp whole, const AttentionExtents &extents)
+  Spans(IndexBuilder &b, Op whole, const AttentionExtents &extents)
       : b(b), whole(whole), extents(extents) {}
 
   Value emit() {
@@ -189,25 +189,39 @@ private:
   }
 
   IndexBuilder &b;
-  AttentionOp whole;
+  Op whole;
   const AttentionExtents &extents;
 };
 
 } // namespace
 
-Value attn::emitVisibleSpans(IndexBuilder &b, AttentionOp whole,
+template <typename Op>
+Value attn::emitVisibleSpans(IndexBuilder &b, Op whole,
                              const AttentionExtents &extents) {
-  return Spans(b, whole, extents).emit();
+  return Spans<Op>(b, whole, extents).emit();
 }
 
-RowSpan attn::emitVisibleRows(IndexBuilder &b, AttentionOp whole,
+template <typename Op>
+RowSpan attn::emitVisibleRows(IndexBuilder &b, Op whole,
                               const AttentionExtents &extents, Value queryPiece,
                               Value keyPiece) {
-  return Spans(b, whole, extents).emitSpan(queryPiece, keyPiece);
+  return Spans<Op>(b, whole, extents).emitSpan(queryPiece, keyPiece);
 }
 
-RowSpan attn::emitSeeingRows(IndexBuilder &b, AttentionOp whole,
+template <typename Op>
+RowSpan attn::emitSeeingRows(IndexBuilder &b, Op whole,
                              const AttentionExtents &extents, Value queryPiece,
                              Value keyPiece) {
-  return Spans(b, whole, extents).emitSeeing(queryPiece, keyPiece);
+  return Spans<Op>(b, whole, extents).emitSeeing(queryPiece, keyPiece);
 }
+
+#define ATTN_INSTANTIATE_SPANS(Op)                                             \
+  template Value attn::emitVisibleSpans(IndexBuilder &, Op,                    \
+                                        const AttentionExtents &);             \
+  template RowSpan attn::emitVisibleRows(                                      \
+      IndexBuilder &, Op, const AttentionExtents &, Value, Value);             \
+  template RowSpan attn::emitSeeingRows(                                       \
+      IndexBuilder &, Op, const AttentionExtents &, Value, Value);
+ATTN_INSTANTIATE_SPANS(AttentionOp)
+ATTN_INSTANTIATE_SPANS(AttentionBackwardOp)
+#undef ATTN_INSTANTIATE_SPANS

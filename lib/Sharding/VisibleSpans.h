@@ -17,18 +17,21 @@ namespace mlir::attn {
 /// zig-zag order: what the mask may keep of the keys of each rank for the
 /// queries of each other, and all of its own in zig-zag order. `whole` is the
 /// op before it is split.
-Value emitVisibleSpans(IndexBuilder &b, AttentionOp whole,
+template <typename Op>
+Value emitVisibleSpans(IndexBuilder &b, Op whole,
                        const AttentionExtents &extents);
 
 /// What the mask may keep of a piece of the keys for a piece of the queries:
 /// rows from the first of that piece on.
-RowSpan emitVisibleRows(IndexBuilder &b, AttentionOp whole,
+template <typename Op>
+RowSpan emitVisibleRows(IndexBuilder &b, Op whole,
                         const AttentionExtents &extents, Value queryPiece,
                         Value keyPiece);
 
 /// The rows of a piece of the queries, from its first on, that the mask may let
 /// see any of a piece of the keys, and perhaps others between and beside them.
-RowSpan emitSeeingRows(IndexBuilder &b, AttentionOp whole,
+template <typename Op>
+RowSpan emitSeeingRows(IndexBuilder &b, Op whole,
                        const AttentionExtents &extents, Value queryPiece,
                        Value keyPiece);
 

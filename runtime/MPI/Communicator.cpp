@@ -219,7 +219,7 @@ Status Communicator::wait(Transfer &transfer, const std::string &what) {
     auto now = Clock::now();
     {
       std::scoped_lock lock(mutex);
-      moving = nullptr;
+      std::erase(moving, &transfer);
       bool moved = false;
       if (Status status = test(transfer, moved); !status)
         return status;
@@ -251,19 +251,20 @@ void Communicator::moveMeanwhile(Transfer &transfer) {
   if (!mover.joinable())
     return;
   std::scoped_lock lock(mutex);
-  moving = &transfer;
+  moving.push_back(&transfer);
   hasWork.notify_all();
 }
 
 void Communicator::moveLoop() {
   std::unique_lock lock(mutex);
   while (!ends) {
-    bool moved = false;
     // Whoever waits says what failed.
-    if (moving && (!test(*moving, moved) || moving->pending.empty()))
-      moving = nullptr;
-    if (!moving) {
-      hasWork.wait(lock, [this] { return ends || moving; });
+    std::erase_if(moving, [this](Transfer *transfer) {
+      bool moved = false;
+      return !test(*transfer, moved) || transfer->pending.empty();
+    });
+    if (moving.empty()) {
+      hasWork.wait(lock, [this] { return ends || !moving.empty(); });
       continue;
     }
     lock.unlock();

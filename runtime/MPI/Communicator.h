@@ -111,7 +111,8 @@ public:
   /// Waits for all of it. `what` says what is exchanged.
   Status wait(Transfer &transfer, const std::string &what);
 
-  /// Lets messages move while the caller computes, until `wait`.
+  /// Lets messages move while the caller computes, until `wait`, as those of
+  /// other transfers may at the same time.
   void moveMeanwhile(Transfer &transfer);
 
   /// What every rank of the group has.
@@ -192,7 +193,7 @@ private:
 
   std::mutex mutex; ///< Of MPI's functions, and of what follows.
   std::condition_variable hasWork;
-  Transfer *moving = nullptr;
+  std::vector<Transfer *> moving;
   bool ends = false;
   std::thread mover;
 };

@@ -28,7 +28,7 @@ std::int64_t Ring::getPeer(std::int64_t step, bool comes) const {
   return rank + (peer - self) * group.stride;
 }
 
-std::vector<Ring::Span> Ring::getSpans(std::int64_t step, bool comes) const {
+std::vector<Span> Ring::getSpans(std::int64_t step, bool comes) const {
   std::vector<Span> result;
   for (std::size_t piece = 0; piece < numPieces; ++piece) {
     std::size_t at =
@@ -182,7 +182,7 @@ Status Ring::getBlock(std::int64_t step, std::int64_t rows, Group newGroup,
                       const Rows &newValue, Rows &keys, Rows &values) {
   std::scoped_lock lock(mutex);
   if (step == 0) {
-    if (!transfer.isEmpty())
+    if (!transfer.isEmpty() || !returning.isEmpty())
       return Error{"the blocks of another call are still on their way: it "
                    "failed, or another thread makes it",
                    {}};
@@ -223,4 +223,123 @@ Status Ring::getBlock(std::int64_t step, std::int64_t rows, Group newGroup,
     to->sizes[2] = count;
   }
   return {};
+}
+
+/// Calls `visit` with each row of some spans of all heads, as they lie in a
+/// block.
+template <typename Visit>
+static void visitRows(const Rows &rows, std::size_t elementBytes,
+                      const std::vector<Span> &spans, Visit visit) {
+  for (std::int64_t b = 0; b < rows.sizes[0]; ++b)
+    for (std::int64_t h = 0; h < rows.sizes[1]; ++h)
+      for (Span span : spans)
+        for (std::int64_t row = span.first; row < span.first + span.count;
+             ++row)
+          visit(addressOf(rows, elementBytes, b, h, row));
+}
+
+/// Adds elements that lie together to those of some rows.
+template <typename T>
+static void addRows(const std::vector<std::byte> &packed, const Rows &rows,
+                    const std::vector<Span> &spans) {
+  auto from = reinterpret_cast<const T *>(packed.data());
+  std::int64_t size = rows.sizes[3], stride = rows.strides[3];
+  visitRows(rows, sizeof(T), spans, [&](std::byte *row) {
+    auto to = reinterpret_cast<T *>(row);
+    if (stride == 1)
+      for (std::int64_t i = 0; i < size; ++i)
+        to[i] += from[i];
+    else
+      for (std::int64_t i = 0; i < size; ++i)
+        to[i * stride] += from[i];
+    from += size;
+  });
+}
+
+/// All rows as elements that lie together.
+template <typename T>
+static void packRows(std::vector<std::byte> &packed, const Rows &rows) {
+  std::int64_t size = rows.sizes[3], stride = rows.strides[3];
+  packed.resize(
+      std::size_t(rows.sizes[0] * rows.sizes[1] * rows.sizes[2] * size) *
+      sizeof(T));
+  auto to = reinterpret_cast<T *>(packed.data());
+  visitRows(rows, sizeof(T), {{0, rows.sizes[2]}}, [&](std::byte *row) {
+    auto from = reinterpret_cast<const T *>(row);
+    for (std::int64_t i = 0; i < size; ++i)
+      to[i] = from[i * stride];
+    to += size;
+  });
+}
+
+Status Ring::finishSums(const std::array<Rows, 2> &sums) {
+  if (returningStep == 0)
+    return {};
+  if (Status status = communicator.wait(returning, "gradients"); !status)
+    return status;
+  addAll(cameBack, sums, getSpans(returningStep, /*comes=*/false));
+  returningStep = 0;
+  return {};
+}
+
+void Ring::addAll(const std::array<std::vector<std::byte>, 2> &packed,
+                  const std::array<Rows, 2> &sums,
+                  const std::vector<Span> &spans) const {
+  for (std::size_t i = 0; i < 2; ++i)
+    if (sumBytes == sizeof(float))
+      addRows<float>(packed[i], sums[i], spans);
+    else
+      addRows<double>(packed[i], sums[i], spans);
+}
+
+Status Ring::addSums(std::int64_t step, std::size_t bytes,
+                     const std::array<Rows, 2> &block,
+                     const std::array<Rows, 2> &sums) {
+  std::scoped_lock lock(mutex);
+  if (step + 1 != nextStep)
+    return Error{"attn.rank_sums: expected step " +
+                     std::to_string(nextStep - 1) + ", got " +
+                     std::to_string(step),
+                 {}};
+  std::vector<Span> received = getSpans(step, /*comes=*/true),
+                    sent = getSpans(step, /*comes=*/false);
+  for (std::size_t i = 0; i < 2; ++i)
+    if (block[i].sizes[2] != countRows(received) ||
+        sums[i].sizes[2] != key.sizes[2])
+      return Error{"attn.rank_sums: expected sums of " +
+                       std::to_string(countRows(received)) + " rows for " +
+                       std::to_string(key.sizes[2]) + ", got " +
+                       std::to_string(block[i].sizes[2]) + " for " +
+                       std::to_string(sums[i].sizes[2]),
+                   {}};
+  if (Status status = finishSums(sums); !status)
+    return status;
+  sumBytes = bytes;
+  for (std::size_t i = 0; i < 2; ++i) {
+    if (bytes == sizeof(float))
+      packRows<float>(returned[i], block[i]);
+    else
+      packRows<double>(returned[i], block[i]);
+    if (step > 0)
+      cameBack[i].resize(std::size_t(sums[i].sizes[0] * sums[i].sizes[1] *
+                                     countRows(sent) * sums[i].sizes[3]) *
+                         bytes);
+  }
+  if (step == 0) {
+    addAll(returned, sums, received);
+    return {};
+  }
+  std::array<Piece, 2> to, from;
+  for (std::size_t i = 0; i < 2; ++i) {
+    to[i] = {returned[i].data(), returned[i].size()};
+    from[i] = {cameBack[i].data(), cameBack[i].size()};
+  }
+  if (Status status =
+          communicator.start(returning, to, int(getPeer(step, /*comes=*/true)),
+                             from, int(getPeer(step, /*comes=*/false)));
+      !status)
+    return status;
+  returningStep = step;
+  communicator.moveMeanwhile(returning);
+  return step + 1 == group.count ? finishSums(sums) : Status();
 }

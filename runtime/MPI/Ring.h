@@ -30,6 +30,11 @@ struct Table {
   std::array<std::int64_t, 2> sizes, strides;
 };
 
+/// Rows of one piece that are sent, or come, in a step.
+struct Span {
+  std::int64_t first, count;
+};
+
 /// The steps of one call of a kernel. There is one ring in a process: kernels
 /// of several threads would have to agree on their order with other ranks, and
 /// get an error.
@@ -43,11 +48,13 @@ public:
                   const Table &spans, std::size_t elementBytes, const Rows &key,
                   const Rows &value, Rows &keys, Rows &values);
 
+  /// What attn.rank_sums does, of the block that `getBlock` gave last, for
+  /// elements of f32 or f64 of so many bytes: of keys and of values.
+  Status addSums(std::int64_t step, std::size_t elementBytes,
+                 const std::array<Rows, 2> &block,
+                 const std::array<Rows, 2> &sums);
+
 private:
-  /// Rows of one piece that are sent, or come, in a step.
-  struct Span {
-    std::int64_t first, count;
-  };
   struct Buffer {
     std::unique_ptr<std::byte[]> memory;
     std::size_t bytes = 0;
@@ -65,6 +72,11 @@ private:
   Status describeBuffer(const Rows &like, std::int64_t count, Buffer &buffer,
                         Rows &rows);
 
+  Status finishSums(const std::array<Rows, 2> &sums);
+  void addAll(const std::array<std::vector<std::byte>, 2> &packed,
+              const std::array<Rows, 2> &sums,
+              const std::vector<Span> &spans) const;
+
   std::mutex mutex;
   Communicator &communicator;
   Group group{1, 1};
@@ -80,6 +92,12 @@ private:
   std::array<std::array<Rows, 2>, 2> blocks;
   /// Rows that do not lie together in memory, to send.
   std::vector<std::byte> packed;
+  /// Sums that are on their way: of which step and of what elements, those of a
+  /// block, and those of rows of this rank.
+  Transfer returning;
+  std::int64_t returningStep = 0;
+  std::size_t sumBytes = 0;
+  std::array<std::vector<std::byte>, 2> returned, cameBack;
 };
 
 } // namespace attn::mpi

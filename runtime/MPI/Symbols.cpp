@@ -43,22 +43,29 @@ std::int64_t attn_rt_rank_index(std::int64_t stride, std::int64_t count) {
   return Communicator::getCurrent()->getRank() / stride % count;
 }
 
-static const char *getBlock(std::int64_t step, std::int64_t rows, Group group,
-                            const void *spans, std::int64_t elementBytes,
-                            const void *key, const void *value, void *keys,
-                            void *values) {
-  // Its buffers stay from call to call.
+/// That of this process, whose buffers stay from call to call.
+static Ring &getRing() {
   static std::unique_ptr<Ring> ring;
   static Communicator *ofRing = nullptr;
   Communicator *communicator = Communicator::getCurrent();
   if (!ring || ofRing != communicator)
     ring = std::make_unique<Ring>(*communicator);
   ofRing = communicator;
-  return keep(
-      ring->getBlock(step, rows, group, *static_cast<const Table *>(spans),
-                     std::size_t(elementBytes), *static_cast<const Rows *>(key),
-                     *static_cast<const Rows *>(value),
-                     *static_cast<Rows *>(keys), *static_cast<Rows *>(values)));
+  return *ring;
+}
+
+static const Rows &readRows(const void *descriptor) {
+  return *static_cast<const Rows *>(descriptor);
+}
+
+static const char *getBlock(std::int64_t step, std::int64_t rows, Group group,
+                            const void *spans, std::int64_t elementBytes,
+                            const void *key, const void *value, void *keys,
+                            void *values) {
+  return keep(getRing().getBlock(
+      step, rows, group, *static_cast<const Table *>(spans),
+      std::size_t(elementBytes), readRows(key), readRows(value),
+      *static_cast<Rows *>(keys), *static_cast<Rows *>(values)));
 }
 
 void attn_rt_rank_block(std::int64_t step, std::int64_t rows,
@@ -69,6 +76,23 @@ void attn_rt_rank_block(std::int64_t step, std::int64_t rows,
   check(findObstacle(stride, count));
   check(getBlock(step, rows, {stride, count}, spans, element_bytes, key, value,
                  keys, values));
+}
+
+static const char *addSums(std::int64_t step, std::int64_t elementBytes,
+                           const void *key, const void *value,
+                           const void *keySums, const void *valueSums) {
+  return keep(getRing().addSums(step, std::size_t(elementBytes),
+                                {readRows(key), readRows(value)},
+                                {readRows(keySums), readRows(valueSums)}));
+}
+
+void attn_rt_rank_sums(std::int64_t step, std::int64_t stride,
+                       std::int64_t count, const void *,
+                       std::int64_t element_bytes, const void *key,
+                       const void *value, const void *key_sums,
+                       const void *value_sums) {
+  check(findObstacle(stride, count));
+  check(addSums(step, element_bytes, key, value, key_sums, value_sums));
 }
 
 static const char *allGather(std::int64_t stride, std::int64_t count,

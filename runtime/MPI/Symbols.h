@@ -24,6 +24,14 @@ void attn_rt_rank_block(std::int64_t step, std::int64_t rows,
                         const void *spans, std::int64_t element_bytes,
                         const void *key, const void *value, void *keys,
                         void *values);
+/// What attn.rank_sums says, of elements of f32, 4 bytes each, or of f64. All
+/// others are descriptors of buffers; what `key_sums` and `value_sums` are of
+/// is added to.
+void attn_rt_rank_sums(std::int64_t step, std::int64_t stride,
+                       std::int64_t count, const void *spans,
+                       std::int64_t element_bytes, const void *key,
+                       const void *value, const void *key_sums,
+                       const void *value_sums);
 /// Writes the `bytes` of `part` of each rank of the group into `all`.
 void attn_rt_all_gather(std::int64_t stride, std::int64_t count,
                         std::int64_t bytes, const void *part, void *all);

@@ -156,6 +156,8 @@ def check_variants(options, folder):
         save(folder / "paged.npy", [14, 30]), save(folder / "added.npy", [5, 7]), table
     )
     packed = ["1x4x150x16", "1x2x170x16", "-", of_queries, of_keys]
+    gradients = [*both, "-", "2x4x150x16", "2x4x150"]
+    of_packed = [*packed[:3], "1x4x150x16", *packed[3:]]
     dropout = [*both, "-", "77:i64", "3:i32"]
     of_documents = [both[0], "2x2x150x16", "-", documents, documents]
     openmpi, mpich = options.open_mpi, options.mpich
@@ -192,6 +194,15 @@ def check_variants(options, folder):
         (openmpi, 3, "prompt", ["1x150x32"], "sequence"),
         (openmpi, 4, "prompt", ["1x150x32"], "zigzag"),
         (openmpi, 3, "rotated", ["2x2x150x16", "-", "-"], None),
+        (openmpi, 2, "gradients", gradients, "sequence"),
+        (mpich, 3, "gradients", gradients, "zigzag"),
+        (openmpi, 4, "gradients", gradients, "sequence"),
+        (mpich, 3, "gradients", gradients, "keys"),
+        (openmpi, 2, "gradients", gradients, "heads"),
+        (mpich, 2, "gradients", gradients, "batch"),
+        (openmpi, 3, "packed_gradients", of_packed, "sequence"),
+        (mpich, 2, "packed_gradients", of_packed, "zigzag"),
+        (openmpi, 3, "gradients_of_rows", [*gradients[:3], "2x4x150x16", "2x4x150"], None),
         (mpich, 2, "network", ["2x9x24"], None),
         (openmpi, 4, "network", ["2x9x24"], None),
         # Its sums are large enough for ranks to share them.

@@ -383,6 +383,46 @@ func.func @pages(%new: !rows, %pages: !pages, %stored: tensor<2xi32>, %table: te
 
 // -----
 
+!q = tensor<1x4x?x16xf32>
+!l = tensor<1x4x?xf32>
+shard.grid @ranks(shape = 4)
+func.func @dropout(%query: !q, %key: !q, %lse: !l, %seed: i64, %call: i32) -> (!q, !q, !q) {
+  %heads = shard.sharding @ranks split_axes = [[], [0]] : !shard.sharding
+  %q = shard.shard %query to %heads annotate_for_users : !q
+  // expected-error @below {{with dropout is not covered by attn-shard}}
+  %d:3 = attn.attention_backward ins(%q, %key, %key, %q, %lse, %q : !q, !q, !q, !q, !l, !q)
+      outs(%query, %key, %key : !q, !q, !q) dropout(0.1, %seed, %call)
+  return %d#0, %d#1, %d#2 : !q, !q, !q
+}
+
+// -----
+
+!q = tensor<1x4x?x16xbf16>
+!l = tensor<1x4x?xf32>
+!s = tensor<4xbf16>
+shard.grid @ranks(shape = 4)
+func.func @slopes(%query: !q, %key: !q, %lse: !l, %slopes: !s) -> (!q, !q, !q, !s) {
+  %heads = shard.sharding @ranks split_axes = [[], [0]] : !shard.sharding
+  %q = shard.shard %query to %heads annotate_for_users : !q
+  // expected-error @below {{expected gradients of sinks and captures of f32 or f64, which ranks add, got 'tensor<4xbf16>'}}
+  %d:4 = attn.attention_backward ins(%q, %key, %key, %q, %lse, %q : !q, !q, !q, !q, !l, !q)
+      outs(%query, %key, %key, %slopes : !q, !q, !q, !s) score alibi(%slopes : !s) gradients(0)
+  return %d#0, %d#1, %d#2, %d#3 : !q, !q, !q, !s
+}
+
+// -----
+
+func.func @sums(%step: index, %key: tensor<1x2x?x64xf16>, %spans: tensor<4x4xindex>) {
+  // expected-error @below {{expected sums of f32 or f64, got 'tensor<1x2x?x64xf16>'}}
+  %s:2 = attn.rank_sums %step of(%key, %key : tensor<1x2x?x64xf16>, tensor<1x2x?x64xf16>)
+      spans(%spans : tensor<4x4xindex>)
+      outs(%key, %key : tensor<1x2x?x64xf16>, tensor<1x2x?x64xf16>) stride 1
+      -> tensor<1x2x?x64xf16>, tensor<1x2x?x64xf16>
+  return
+}
+
+// -----
+
 func.func @merge(%output: tensor<1x2x3x16xf32>, %lse: tensor<1x2x3xf64>) {
   // expected-error @below {{expected an output (B, H, S, D) of f32 or f64, with a static D, and a log-sum-exp (B, H, S) of it, got 'tensor<1x2x3x16xf32>' and 'tensor<1x2x3xf64>'}}
   %r:2 = attn.all_merge ins(%output, %lse : tensor<1x2x3x16xf32>, tensor<1x2x3xf64>)

@@ -49,3 +49,17 @@ func.func @merge(%output: memref<?x2x3x16xf32>, %lse: memref<?x2x3xf32>) {
       outs(%output, %lse : memref<?x2x3x16xf32>, memref<?x2x3xf32>) stride 1 size 2
   return
 }
+
+// CHECK-LABEL: func @sums(
+// CHECK: %[[SIZE:.*]] = llvm.mlir.constant(4 : i64)
+// CHECK: %[[BYTES:.*]] = llvm.mlir.constant(4 : i64)
+// CHECK: llvm.call @attn_rt_rank_sums(%{{.*}}, %{{.*}}, %[[SIZE]], %{{.*}}, %[[BYTES]],
+// CHECK-NOT: attn.
+func.func @sums(%step: index, %block: memref<1x2x?x64xf32>, %spans: memref<4x4xindex>,
+                %sums: memref<1x2x8x64xf32, strided<[?, ?, ?, ?]>>) {
+  attn.rank_sums %step of(%block, %block : memref<1x2x?x64xf32>, memref<1x2x?x64xf32>)
+      spans(%spans : memref<4x4xindex>)
+      outs(%sums, %sums : memref<1x2x8x64xf32, strided<[?, ?, ?, ?]>>, memref<1x2x8x64xf32, strided<[?, ?, ?, ?]>>)
+      stride 1
+  return
+}

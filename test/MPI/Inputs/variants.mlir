@@ -319,3 +319,61 @@ func.func @paged(%query: !queries, %new_key: !several, %new_value: !several,
   return %r, %keys_1#0, %values_1#0, %keys_1#1, %values_1#1
       : !queries, !pages, !pages, !scales, !scales
 }
+
+// Gradients of all that has some, with those of what is whole.
+func.func @gradients(%query: !q, %key: !k, %value: !k, %gradient: !q,
+    %lse_gradient: !lse, %sink: tensor<4xf32>, %slopes: tensor<4xf32>)
+    -> (!q, !k, !k, tensor<4xf32>, tensor<4xf32>) {
+  %c2 = arith.constant 2 : index
+  %n = tensor.dim %query, %c2 : !q
+  %m = tensor.dim %key, %c2 : !k
+  %o = tensor.empty(%n) : !q
+  %l = tensor.empty(%n) : !lse
+  %r:2 = attn.attention ins(%query, %key, %value : !q, !k, !k) outs(%o, %l : !q, !lse)
+      sink(%sink : tensor<4xf32>) score alibi(%slopes : tensor<4xf32>) mask causal
+  %k = tensor.empty(%m) : !k
+  %s = tensor.empty() : tensor<4xf32>
+  %d:5 = attn.attention_backward
+      ins(%query, %key, %value, %r#0, %r#1, %gradient, %lse_gradient
+          : !q, !k, !k, !q, !lse, !q, !lse)
+      outs(%o, %k, %k, %s, %s : !q, !k, !k, tensor<4xf32>, tensor<4xf32>)
+      sink(%sink : tensor<4xf32>) score alibi(%slopes : tensor<4xf32>) mask causal
+      gradients(sink, 0)
+  return %d#0, %d#1, %d#2, %d#3, %d#4 : !q, !k, !k, tensor<4xf32>, tensor<4xf32>
+}
+
+// Of a packed batch, of bf16.
+func.func @packed_gradients(%query: !pq, %key: !pk, %value: !pk, %gradient: !pq,
+    %of_query: tensor<?xi32>, %of_key: tensor<?xi32>) -> (!pq, !pk, !pk) {
+  %c2 = arith.constant 2 : index
+  %n = tensor.dim %query, %c2 : !pq
+  %m = tensor.dim %key, %c2 : !pk
+  %o = tensor.empty(%n) : !pq
+  %l = tensor.empty(%n) : !pl
+  %r:2 = attn.attention ins(%query, %key, %value : !pq, !pk, !pk) outs(%o, %l : !pq, !pl)
+      sequences(%of_query, %of_key : tensor<?xi32>, tensor<?xi32>)
+      mask causal, sliding_window(30, 0)
+  %k = tensor.empty(%m) : !pk
+  %d:3 = attn.attention_backward
+      ins(%query, %key, %value, %r#0, %r#1, %gradient : !pq, !pk, !pk, !pq, !pl, !pq)
+      outs(%o, %k, %k : !pq, !pk, !pk)
+      sequences(%of_query, %of_key : tensor<?xi32>, tensor<?xi32>)
+      mask causal, sliding_window(30, 0)
+  return %d#0, %d#1, %d#2 : !pq, !pk, !pk
+}
+
+// Rows of queries alone: the gradients of keys are sums over ranks.
+func.func @gradients_of_rows(%query: !q, %key: !k, %value: !k, %output: !q,
+    %lse: !lse, %gradient: !q) -> (!q, !k, !k) {
+  %split = shard.sharding @all split_axes = [[], [], [0]] : !shard.sharding
+  %query_s = shard.shard %query to %split annotate_for_users : !q
+  %c2 = arith.constant 2 : index
+  %n = tensor.dim %query, %c2 : !q
+  %m = tensor.dim %key, %c2 : !k
+  %o = tensor.empty(%n) : !q
+  %k = tensor.empty(%m) : !k
+  %d:3 = attn.attention_backward
+      ins(%query_s, %key, %value, %output, %lse, %gradient : !q, !k, !k, !q, !lse, !q)
+      outs(%o, %k, %k : !q, !k, !k) mask sliding_window(40, 3)
+  return %d#0, %d#1, %d#2 : !q, !k, !k
+}
