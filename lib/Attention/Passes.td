@@ -33,7 +33,8 @@ def SpecializeQueries : Pass<"attn-specialize-queries"> {
     over all heads of a group, fit a vector, and one for those that would leave tiles
     of one head half empty. A result that is only written to a buffer of the
     caller is written in the branches. So is merged, for a CPU, what an `attn.merge`
-    alone reads.
+    alone reads. An op with `attn.many_queries`, whose rows several ranks share, has
+    one form.
 
     An op whose `attn.queries` say that there are from `least` to `most` queries, or
     none, has only the forms that some of these numbers need, and no condition if that

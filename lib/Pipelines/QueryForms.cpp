@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Pipelines/QueryForms.h"
+#include "dialect/Attention/ManyQueries.h"
 #include "dialect/Plan/QueryRange.h"
 #include "lib/Plan/Plan.h"
 
@@ -19,7 +20,7 @@ static SmallVector<AttentionOp> collectSpecialized(func::FuncOp entry) {
   SmallVector<AttentionOp> ops;
   entry.walk([&](AttentionOp op) {
     if (op.getQueryType().isDynamicDim(2) && !op.isRagged() &&
-        findObstacle(op).empty())
+        !op->hasAttr(kManyQueriesName) && findObstacle(op).empty())
       ops.push_back(op);
   });
   return ops;

@@ -10,8 +10,8 @@
 // Zaharia and Abbeel, arXiv:2310.01889), but every rank gets a block from the
 // rank whose it is, and only what the mask may keep of it:
 //
-//   state = nothing, or the sink
-//   for each step < ranks
+//   state = attention(query, own keys, own values), with the sink
+//   for each step from 1 to ranks - 1
 //     keys, values = what is visible of those of rank (self - step)
 //     for each pair of pieces of query and of keys with anything visible
 //       rows = those of the piece of query that see any
@@ -19,7 +19,8 @@
 //                                                 and their values)
 //
 // A rank has one piece. In zig-zag order it has two, whose positions do not
-// follow each other.
+// follow each other; the state begins with nothing, or the sink, and the first
+// step is that of its own keys.
 //
 // Where keys alone are split, as in tree attention (Shyam et al.,
 // arXiv:2408.04093):
@@ -35,6 +36,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Sharding/LocalAttention.h"
+#include "dialect/Attention/ManyQueries.h"
 #include "dialect/Sharding/RankOps.h"
 #include "lib/Reference/TensorCode.h"
 #include "lib/Sharding/Annotations.h"
@@ -96,14 +98,20 @@ private:
       outs.push_back(b.empty(rows, sums));
     AttentionOp op = emitBlock(b, whole, extents, {query, queries},
                                whole.getKey(), whole.getValue(), keys, outs);
-    if (Value sink = whole.getSink()) {
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPoint(op);
-      OpFoldResult first = extents.heads.first(b),
-                   count = b.getIndexAttr(op.getNumQueryHeads());
-      op.getSinkMutable().assign(b.slice(sink, {first}, {count}));
-    }
+    addSink(op);
     return op.getResults();
+  }
+
+  /// That of the heads of the rank.
+  void addSink(AttentionOp op) {
+    Value sink = whole.getSink();
+    if (!sink)
+      return;
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(op);
+    OpFoldResult first = extents.heads.first(b),
+                 count = b.getIndexAttr(op.getNumQueryHeads());
+    op.getSinkMutable().assign(b.slice(sink, {first}, {count}));
   }
 
   State createInitial() {
@@ -159,14 +167,17 @@ private:
     return extents.queries.at(b, row, extents.numKeyRanks);
   }
 
-  /// What some keys give.
+  /// What some keys give, and the sink if it is asked for.
   State computeBlock(const BlockOperands &part, Value key, Value value,
-                     RowSpan keys) {
+                     RowSpan keys, bool withSink = false) {
     Type element = whole.getElementType();
     SmallVector<OpFoldResult> rows = getRows(part.query),
                               output = getOutput(part.query);
     SmallVector<Value> outs = {b.empty(output, element), b.empty(rows, sums)};
     AttentionOp op = emitBlock(b, whole, extents, part, key, value, keys, outs);
+    // With dropout, it joins all keys, those that are dropped too.
+    if (withSink && !whole.hasDropout())
+      addSink(op);
     State state(op.getResults());
     if (element != sums)
       state[0] = b.map({state[0]}, b.empty(output, sums),
@@ -176,9 +187,11 @@ private:
       sizes[3] = thin[3] = b.getIndexAttr(1);
       Value column = b.slice(value, b.zeros(4), sizes);
       SmallVector<Value> ofAll = {b.empty(thin, element), b.empty(rows, sums)};
-      state.push_back(emitBlock(b, whole, extents, part, key, column, keys,
-                                ofAll, /*keepsAll=*/true)
-                          .getResult(1));
+      AttentionOp kept = emitBlock(b, whole, extents, part, key, column, keys,
+                                   ofAll, /*keepsAll=*/true);
+      if (withSink)
+        addSink(kept);
+      state.push_back(kept.getResult(1));
     }
     return state;
   }
@@ -225,18 +238,31 @@ private:
 
   State goAround() {
     remarkOnMerges();
+    // What is cloned of it is, too: rows that ranks share are many.
+    whole->setAttr(kManyQueriesName, b.getUnitAttr());
     int64_t ranks = extents.numKeyRanks;
     Value spans = emitVisibleSpans(b, whole, extents);
     int64_t slots = extents.getNumSlots();
-    return b.loop(0, ranks, createInitial(), [&](Value step, ValueRange state) {
+    auto fetch = [&](Value step) {
+      return createRankBlock(b, step, whole.getKey(), whole.getValue(), spans,
+                             extents);
+    };
+    auto visit = [&](Value step, ValueRange state) {
       Value from = b.rem(b.sub(b.add(extents.keys.self, ranks), step), ranks);
-      RankBlockOp block = createRankBlock(b, step, whole.getKey(),
-                                          whole.getValue(), spans, extents);
+      RankBlockOp block = fetch(step);
       return b.loop(0, slots * slots, state, [&](Value pair, ValueRange state) {
         return mergePieces(state, block,
                            createPiecePair(b, extents, from, pair));
       });
-    });
+    };
+    if (extents.isZigzag)
+      return b.loop(0, ranks, createInitial(), visit);
+    // Own keys come first, with the sink: there is nothing to merge yet.
+    fetch(b.index(0));
+    State own = computeBlock({query, queries}, whole.getKey(), whole.getValue(),
+                             {extents.keys.first(b), extents.keys.count(b)},
+                             /*withSink=*/true);
+    return b.loop(1, ranks, own, visit);
   }
 
   /// What a piece of the queries sees of one of a block.

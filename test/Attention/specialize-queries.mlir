@@ -285,3 +285,18 @@ func.func @few_and_many(%q: !q) -> !q {
       {attn.queries = array<i64: 16, 17>}
   return %0 : !q
 }
+
+// -----
+
+// Rows that ranks share are many: they have one form.
+// CHECK-LABEL: func.func @shared
+// CHECK-NOT: scf.if
+// FEW-LABEL: func.func @shared
+// FEW-NOT: scf.if
+// FEW: attn.attention
+func.func @shared(%q: tensor<?x8x?x64xf16>, %k: tensor<?x8x?x64xf16>, %init: tensor<?x8x?x64xf16>)
+    -> tensor<?x8x?x64xf16> {
+  %o = attn.attention ins(%q, %k, %k : tensor<?x8x?x64xf16>, tensor<?x8x?x64xf16>, tensor<?x8x?x64xf16>)
+      outs(%init : tensor<?x8x?x64xf16>) {attn.many_queries}
+  return %o : tensor<?x8x?x64xf16>
+}

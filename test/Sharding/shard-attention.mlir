@@ -1,17 +1,17 @@
 // RUN: attn-opt %s --attn-shard=ranks=4 --split-input-file | FileCheck %s
 // RUN: attn-opt %s --attn-drop-shardings --split-input-file | FileCheck %s --check-prefix=DROP
 
-// Blocks go around: each rank has a quarter of the rows, and computes the first
-// row of what comes from the rank that it comes from. The rows that see any of
+// Blocks go around: each rank has a quarter of the rows, begins with its own keys,
+// and computes the first row of what comes from the rank that it comes from. The rows that see any of
 // it are merged with what they have seen before.
 // CHECK-LABEL: func @ring(
 // CHECK-SAME: %[[Q:.*]]: tensor<1x8x256x64xf32>, %[[K:.*]]: tensor<1x2x256x64xf32>, %[[V:.*]]: tensor<1x2x256x64xf32>) -> tensor<1x8x256x64xf32>
 // CHECK: %[[ME:.*]] = attn.rank_index stride 1 size 4
 // CHECK: %[[POSITION:.*]] = arith.muli %[[ME]],
 // CHECK: %[[SPANS:.*]] = scf.for {{.*}} -> (tensor<4x4xindex>)
-// CHECK: linalg.fill
-// CHECK: linalg.fill
-// CHECK: scf.for %[[STEP:.*]] = %{{.*}} iter_args
+// CHECK: attn.rank_block %{{.*}} of(%[[K]], %[[V]]
+// CHECK: %[[OWN:.*]]:2 = attn.attention ins(%[[Q]], %[[K]], %[[V]]
+// CHECK: scf.for %[[STEP:.*]] = %c1{{.*}} iter_args(%{{.*}} = %[[OWN]]#0, %{{.*}} = %[[OWN]]#1)
 // CHECK: %[[FROM:.*]] = arith.remui
 // CHECK: %[[ROWS:.*]] = tensor.extract %[[SPANS]][%[[STEP]],
 // CHECK: %[[KEYS:.*]], %[[VALUES:.*]] = attn.rank_block %[[STEP]] of(%[[K]], %[[V]]
