@@ -16,6 +16,7 @@ using namespace mlir;
 
 void attn::buildReferencePipeline(OpPassManager &pm) {
   addTensorStage(pm);
+  pm.addPass(attn::createLowerBlockRanges());
   pm.addPass(attn::createConvertAttnToLinalg());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());

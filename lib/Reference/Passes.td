@@ -33,6 +33,18 @@ def ConvertAttnToLinalg : Pass<"convert-attn-to-linalg"> {
   ];
 }
 
+def LowerBlockRanges : Pass<"attn-lower-block-ranges"> {
+  let summary = "Find the ranges of blocks of tables element by element";
+  let description = [{
+    An `attn.block_range` on tensors becomes loops over the blocks, and over the
+    elements of each.
+  }];
+  let dependentDialects = ["::mlir::affine::AffineDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def LowerMerges : Pass<"attn-lower-merges"> {
   let summary = "Merge attentions element by element";
   let description = [{

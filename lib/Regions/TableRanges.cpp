@@ -200,7 +200,8 @@ static bool decidesIndex(Operation *load) {
   });
 }
 
-void attn::addBlockSizes(AttentionOp op, Region &region, TileShape tile,
+template <typename Op>
+void attn::addBlockSizes(Op op, Region &region, TileShape tile,
                          BlockSizes &tables,
                          function_ref<void(Operation *)> refuse) {
   if (region.empty())
@@ -234,6 +235,13 @@ void attn::addBlockSizes(AttentionOp op, Region &region, TileShape tile,
       size = std::min(size, other);
   }
 }
+
+template void attn::addBlockSizes(AttentionOp, Region &, TileShape,
+                                  BlockSizes &,
+                                  function_ref<void(Operation *)>);
+template void attn::addBlockSizes(AttentionBackwardOp, Region &, TileShape,
+                                  BlockSizes &,
+                                  function_ref<void(Operation *)>);
 
 void attn::emitBlockRange(OpBuilder &builder, Value table,
                           ArrayRef<int64_t> sizes) {

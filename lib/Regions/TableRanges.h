@@ -50,11 +50,13 @@ findBlockSizes(const IndexMovements &movements, const TableLoad &load,
 /// for.
 using BlockSizes = llvm::MapVector<Value, SmallVector<int64_t>>;
 
-/// Adds the sizes for a region of `op` to `tables`: of a mask for all that it
+/// Adds the sizes for a region of `op`, an attn.attention or
+/// attn.attention_backward, to `tables`: of a mask for all that it
 /// loads, of a score for what says where it loads. Calls `refuse` with the
 /// loads that have none.
-void addBlockSizes(AttentionOp op, Region &region, TileShape tile,
-                   BlockSizes &tables, function_ref<void(Operation *)> refuse);
+template <typename Op>
+void addBlockSizes(Op op, Region &region, TileShape tile, BlockSizes &tables,
+                   function_ref<void(Operation *)> refuse);
 
 /// Emits the ranges of blocks of these sizes of a tensor, unless its elements
 /// are as few.

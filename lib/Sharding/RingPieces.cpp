@@ -47,7 +47,8 @@ PiecePlaces attn::createPiecePlaces(IndexBuilder &b, Op whole,
   auto extract = [&](Value column) {
     return b.load(block.getSpans(), {block.getStep(), column});
   };
-  RowSpan seeing = emitSeeingRows(b, whole, extents, queryPiece, keyPiece);
+  RowSpan seeing =
+      emitSeeingRows(b, whole, extents, queryPiece, keyPiece, visible);
   // Where the piece of the keys begins in what its rank has, and where what
   // came of it does in the block.
   Value begin = extents.getSlotBegin(b, extents.keys, from, keySlot),

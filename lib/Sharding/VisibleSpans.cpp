@@ -14,6 +14,7 @@
 
 #include "lib/Sharding/VisibleSpans.h"
 #include "lib/Regions/MaskAnalysis.h"
+#include "lib/Regions/TableRanges.h"
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -27,6 +28,7 @@ public:
       : b(b), whole(whole), extents(extents) {}
 
   Value emit() {
+    emitTableRanges();
     int64_t ranks = extents.numKeyRanks, slots = extents.getNumSlots();
     Value table = b.empty({ranks, 4 * slots}, b.getIndexType());
     Value self = extents.keys.self;
@@ -67,15 +69,16 @@ public:
                     getRows(extents.keys, keyPiece));
   }
 
-  /// The rows of one piece of the queries that may see one of the keys, as
-  /// whole chunks.
-  RowSpan emitSeeing(Value queryPiece, Value keyPiece) {
+  /// The rows of one piece of the queries that may see one of the keys, of
+  /// which some are visible, as whole chunks.
+  RowSpan emitSeeing(Value queryPiece, Value keyPiece, RowSpan visible) {
     // Zig-zag order is for masks that hide little, and asking about each
     // sequence of a packed batch for each chunk takes long.
     if (!whole.hasMask() || whole.isPacked() || extents.isZigzag)
       return {b.index(0), extents.queries.count(b, queryPiece)};
     RowSpan queries = getRows(extents.queries, queryPiece),
-            keys = getRows(extents.keys, keyPiece);
+            keys{b.add(extents.keys.first(b, keyPiece), visible.first),
+                 visible.count};
     Value chunk = b.max(b.ceilDiv(queries.count, kChunks), 1);
     SmallVector<Value> ends = b.loop(
         0, b.ceilDiv(queries.count, chunk), 1, {queries.count, b.index(0)},
@@ -83,7 +86,7 @@ public:
           Value begin = b.mul(number, chunk);
           Value end = b.min(b.add(begin, chunk), queries.count);
           RowSpan ofChunk{b.add(queries.first, begin), b.sub(end, begin)};
-          Value sees = b.isLess(0, emitSpan(ofChunk, keys).count);
+          Value sees = b.isLess(0, emitSpan(ofChunk, keys, kFewChunks).count);
           return {b.select(sees, b.min(bounds[0], begin), bounds[0]),
                   b.select(sees, end, bounds[1])};
         });
@@ -93,13 +96,21 @@ public:
 private:
   /// How finely rows that see nothing are told from others.
   static constexpr int64_t kChunks = 64;
+  /// Positions that a range of a table is for, of which the analysis looks at a
+  /// few: so many queries are asked about at once.
+  static constexpr int64_t kTableTile = 256;
+  static constexpr int64_t kTableQueries = 4 * kTableTile;
+  /// Where only whether any key is seen matters.
+  static constexpr int64_t kFewChunks = 8;
 
   RowSpan getRows(const Extent &rows, Value piece) {
     return {rows.first(b, piece), rows.count(b, piece)};
   }
 
-  /// The rows of some keys that one of some queries may see.
-  RowSpan emitSpan(RowSpan queries, RowSpan keys) {
+  /// The rows of some keys that one of some queries may see. Tables are asked
+  /// about so many parts of them.
+  RowSpan emitSpan(RowSpan queries, RowSpan keys,
+                   int64_t tableChunks = kChunks) {
     Value zero = b.index(0);
     if (!whole.hasMask() && !whole.isPacked()) {
       Value isAsked = b.isLess(zero, queries.count);
@@ -112,22 +123,22 @@ private:
     Value numBatches = extents.batch.count(b);
     if (whole.isPacked())
       numBatches = b.sub(b.dim(whole.getCumulativeQuery(), 0), 1);
-    auto bound = [&](bool isEnd) {
-      Value none = isEnd ? zero : keys.count;
-      return b.loop(0, numBatches, 1, none, [&](Value n, Value ofBatches) {
-        return b.loop(0, numHeads, 1, ofBatches, [&](Value h, Value most) {
-          RowSpan rows = emitSpanOf(n, h, queries, keys);
-          Value end = b.add(rows.first, rows.count);
-          Value isAny = b.isLess(zero, rows.count);
-          Value better = isEnd ? b.max(most, end) : b.min(most, rows.first);
-          return b.select(isAny, better, most);
+    SmallVector<Value> ends = b.loop(
+        0, numBatches, 1, {keys.count, zero},
+        [&](Value n, ValueRange ofBatches) {
+          return b.loop(
+              0, numHeads, 1, ofBatches,
+              [&](Value h, ValueRange ends) -> SmallVector<Value> {
+                RowSpan rows = emitSpanOf(n, h, queries, keys, tableChunks);
+                Value end = b.add(rows.first, rows.count);
+                Value isAny = b.isLess(zero, rows.count);
+                return {b.select(isAny, b.min(ends[0], rows.first), ends[0]),
+                        b.select(isAny, b.max(ends[1], end), ends[1])};
+              });
         });
-      });
-    };
-    Value begin = bound(/*isEnd=*/false), end = bound(/*isEnd=*/true);
-    Value count = b.max(b.sub(end, begin), 0);
+    Value count = b.max(b.sub(ends[1], ends[0]), 0);
     Value isAny = b.isLess(zero, count);
-    return {b.select(isAny, begin, zero), count};
+    return {b.select(isAny, ends[0], zero), count};
   }
 
   Value wrap(Value rank) { return b.rem(rank, extents.numKeyRanks); }
@@ -153,7 +164,8 @@ private:
 
   /// The same of one batch entry or sequence, and head; the count may be 0 or
   /// less.
-  RowSpan emitSpanOf(Value n, Value h, RowSpan queries, RowSpan keys) {
+  RowSpan emitSpanOf(Value n, Value h, RowSpan queries, RowSpan keys,
+                     int64_t tableChunks) {
     Value batch = whole.isPacked() ? n : b.add(extents.batch.first(b), n);
     Value head = b.add(extents.heads.first(b), h);
     SequenceRows rows = emitSequenceRows(b, whole, extents, batch);
@@ -181,11 +193,64 @@ private:
                       whole.getMaskCaptures()};
       VisibleKeys visible =
           emitVisibleKeys(b, b.getLoc(), whole.getMask(), tile);
+      if (hasTables())
+        visible = cutByTables(tile, visible, tableChunks);
       begin = b.add(visible.begin, rows.keyBegin);
       end = b.add(visible.end, rows.keyBegin);
     }
     Value count = b.select(isAny, b.sub(end, begin), 0);
     return {b.sub(begin, keys.first), count};
+  }
+
+  /// What the analysis knows of tables in all that follows.
+  void emitTableRanges() {
+    if (!hasTables())
+      return;
+    BlockSizes tables;
+    addBlockSizes(whole, whole.getMask(), {kTableTile, kTableTile}, tables,
+                  [](Operation *) {});
+    for (const auto &[table, sizes] : tables)
+      emitBlockRange(b, table, sizes);
+  }
+
+  /// Whether the mask loads something: of packed batches, each sequence would
+  /// be asked about for each chunk, which takes long.
+  bool hasTables() {
+    return !whole.isPacked() &&
+           llvm::any_of(whole.getMaskCaptures().getTypes(), [](Type type) {
+             auto shaped = dyn_cast<ShapedType>(type);
+             return shaped && shaped.getRank() > 0;
+           });
+  }
+
+  /// Tables say of a few keys whether a few queries may see some, as those of
+  /// one document are.
+  VisibleKeys cutByTables(RegionTile tile, VisibleKeys visible,
+                          int64_t chunks) {
+    Value count = b.max(b.sub(visible.end, visible.begin), 0),
+          chunk = b.max(b.ceilDiv(count, chunks), 1);
+    Value endQuery = b.add(tile.positions.high, 1);
+    auto seesAny = [&, first = tile.positions.low](IndexRange keys) {
+      return b.loop(
+          first, endQuery, kTableQueries, b.boolean(false),
+          [&](Value begin, Value seesAny) {
+            Value end = b.min(b.add(begin, kTableQueries), endQuery);
+            tile.positions = {begin, b.sub(end, 1)};
+            tile.keys = keys;
+            Value isEmpty =
+                emitBlockVerdict(b, b.getLoc(), whole.getMask(), tile).isEmpty;
+            return b.select(isEmpty, seesAny, b.boolean(true));
+          });
+    };
+    SmallVector<Value> ends =
+        b.loop(visible.begin, visible.end, chunk, {visible.end, visible.begin},
+               [&](Value first, ValueRange bounds) -> SmallVector<Value> {
+                 Value end = b.min(b.add(first, chunk), visible.end);
+                 Value isSeen = seesAny({first, b.sub(end, 1)});
+                 return {b.select(isSeen, b.min(bounds[0], first), bounds[0]),
+                         b.select(isSeen, end, bounds[1])};
+               });
+    return {ends[0], ends[1]};
   }
 
   IndexBuilder &b;
@@ -211,8 +276,8 @@ RowSpan attn::emitVisibleRows(IndexBuilder &b, Op whole,
 template <typename Op>
 RowSpan attn::emitSeeingRows(IndexBuilder &b, Op whole,
                              const AttentionExtents &extents, Value queryPiece,
-                             Value keyPiece) {
-  return Spans<Op>(b, whole, extents).emitSeeing(queryPiece, keyPiece);
+                             Value keyPiece, RowSpan visible) {
+  return Spans<Op>(b, whole, extents).emitSeeing(queryPiece, keyPiece, visible);
 }
 
 #define ATTN_INSTANTIATE_SPANS(Op)                                             \
@@ -221,7 +286,7 @@ RowSpan attn::emitSeeingRows(IndexBuilder &b, Op whole,
   template RowSpan attn::emitVisibleRows(                                      \
       IndexBuilder &, Op, const AttentionExtents &, Value, Value);             \
   template RowSpan attn::emitSeeingRows(                                       \
-      IndexBuilder &, Op, const AttentionExtents &, Value, Value);
+      IndexBuilder &, Op, const AttentionExtents &, Value, Value, RowSpan);
 ATTN_INSTANTIATE_SPANS(AttentionOp)
 ATTN_INSTANTIATE_SPANS(AttentionBackwardOp)
 #undef ATTN_INSTANTIATE_SPANS

@@ -29,11 +29,12 @@ RowSpan emitVisibleRows(IndexBuilder &b, Op whole,
                         Value keyPiece);
 
 /// The rows of a piece of the queries, from its first on, that the mask may let
-/// see any of a piece of the keys, and perhaps others between and beside them.
+/// see any of the `visible` ones of a piece of the keys, and perhaps others
+/// between and beside them.
 template <typename Op>
 RowSpan emitSeeingRows(IndexBuilder &b, Op whole,
                        const AttentionExtents &extents, Value queryPiece,
-                       Value keyPiece);
+                       Value keyPiece, RowSpan visible);
 
 } // namespace mlir::attn
 

@@ -153,3 +153,28 @@ func.func @decode(%query: tensor<1x8x1x64xf32>, %key: tensor<1x8x?x64xf32>,
       outs(%init : tensor<1x8x1x64xf32>) dropout(0.1, %seed, %call)
   return %o : tensor<1x8x1x64xf32>
 }
+
+// -----
+
+// What is exchanged is asked of tables, too, a few keys at a time.
+// CHECK-LABEL: func @documents(
+// CHECK-SAME: %[[OF:[^:]*]]: tensor<1x1024xi32>
+// CHECK: %[[RANGE:.*]]:2 = attn.block_range ins(%[[OF]] : tensor<1x1024xi32>) {{.*}} blocks [1, 256]
+// CHECK: scf.for {{.*}} -> (tensor<4x4xindex>)
+// CHECK: tensor.extract %[[RANGE]]#0
+// CHECK: attn.rank_block
+shard.grid @ranks(shape = 4)
+func.func @documents(%query: tensor<1x8x1024x64xf32>, %key: tensor<1x8x1024x64xf32>,
+                     %value: tensor<1x8x1024x64xf32>, %of: tensor<1x1024xi32>)
+    -> tensor<1x8x1024x64xf32> {
+  %rows = shard.sharding @ranks split_axes = [[], [], [0]] : !shard.sharding
+  %q = shard.shard %query to %rows annotate_for_users : tensor<1x8x1024x64xf32>
+  %k = shard.shard %key to %rows annotate_for_users : tensor<1x8x1024x64xf32>
+  %v = shard.shard %value to %rows annotate_for_users : tensor<1x8x1024x64xf32>
+  %init = tensor.empty() : tensor<1x8x1024x64xf32>
+  %o = attn.attention ins(%q, %k, %v : tensor<1x8x1024x64xf32>,
+      tensor<1x8x1024x64xf32>, tensor<1x8x1024x64xf32>)
+      outs(%init : tensor<1x8x1024x64xf32>)
+      mask causal, document(%of, %of : tensor<1x1024xi32>, tensor<1x1024xi32>)
+  return %o : tensor<1x8x1024x64xf32>
+}
