@@ -47,6 +47,7 @@ VARIANTS = {
         "sequence",
     ),
     "causal, by heads": ("", "mask causal", "heads"),
+    "gradients, causal": ("", "mask causal", "sequence"),
     "one query, 32768 keys": ("", "", "keys"),
 }
 ENVIRONMENT = os.environ | {
@@ -71,8 +72,31 @@ func.func @attention(%query: {query}, %key: {key}, %value: {key}{captures}) -> {
 """
 
 
+def write_gradients(clauses, key_heads):
+    query, lse = "tensor<1x8x?x64xf32>", "tensor<1x8x?xf32>"
+    key = f"tensor<1x{key_heads}x?x64xf32>"
+    types = f"{query}, {key}, {key}"
+    return f"""
+func.func @gradients(%query: {query}, %key: {key}, %value: {key}, %output: {query}, %lse: {lse},
+                     %gradient: {query}) -> ({types}) {{
+  %c2 = arith.constant 2 : index
+  %n = tensor.dim %query, %c2 : {query}
+  %m = tensor.dim %key, %c2 : {key}
+  %q = tensor.empty(%n) : {query}
+  %k = tensor.empty(%m) : {key}
+  %d:3 = attn.attention_backward
+      ins(%query, %key, %value, %output, %lse, %gradient : {types}, {query}, {lse}, {query})
+      outs(%q, %k, %k : {types}) {clauses}
+  return %d#0, %d#1, %d#2 : {types}
+}}
+"""
+
+
 def get_arguments(folder, variant, captures, key_heads):
     """What --arg says of a variant."""
+    if variant.startswith("gradients"):
+        rows = f"1x{HEADS}x{ROWS}x64"
+        return [rows, f"1x{key_heads}x{ROWS}x64", "-", rows, f"1x{HEADS}x{ROWS}"]
     if variant.startswith("one query"):
         return ["-", f"1x{key_heads}x32768x64"]
     arguments = [f"1x{HEADS}x{ROWS}x64", f"1x{key_heads}x{ROWS}x64"]
@@ -119,7 +143,11 @@ def main():
             captures, clauses, split = VARIANTS[variant]
             key_heads = 2 if "key/value heads" in variant else HEADS
             text = folder / "attention.mlir"
-            text.write_text(write_text(split, captures, clauses, key_heads), encoding="utf-8")
+            if variant.startswith("gradients"):
+                text.write_text(write_gradients(clauses, key_heads), encoding="utf-8")
+            else:
+                written = write_text(split, captures, clauses, key_heads)
+                text.write_text(written, encoding="utf-8")
             arguments = get_arguments(folder, variant, captures, key_heads)
             ranks = ["mpirun", "--bind-to", "none", "--oversubscribe", "-n", "2"]
             repeat = f"--repeat={get_repeats(variant)}"

@@ -200,6 +200,7 @@ def check_variants(options, folder):
         (mpich, 3, "gradients", gradients, "keys"),
         (openmpi, 2, "gradients", gradients, "heads"),
         (mpich, 2, "gradients", gradients, "batch"),
+        (openmpi, 2, "sink", both, "sequence", "--gradient"),
         (openmpi, 3, "packed_gradients", of_packed, "sequence"),
         (mpich, 2, "packed_gradients", of_packed, "zigzag"),
         (openmpi, 3, "gradients_of_rows", [*gradients[:3], "2x4x150x16", "2x4x150"], None),
@@ -209,8 +210,8 @@ def check_variants(options, folder):
         (mpich, 4, "network", ["2x2000x24"], None),
     ]
 
-    def check(mpirun, ranks, entry, arguments, split):
-        more = ["--check", f"--cache-dir={cache}"]
+    def check(mpirun, ranks, entry, arguments, split, *options_of_run):
+        more = ["--check", f"--cache-dir={cache}", *options_of_run]
         more += [f"--split={split}"] if split else []
         code, output, _ = run(options, mpirun, ranks, entry, arguments, *more)
         expect(

@@ -89,9 +89,8 @@ static Status parseRanks(const InputArgList &parsed, Options &options) {
         return Error{arg->getSpelling().str() + ": expected --mpi", {}};
     return {};
   }
-  for (OptSpecifier alone :
-       {OPT_emit, OPT_assembly, OPT_tune, OPT_tune_seconds, OPT_gradient,
-        OPT_gradient_of, OPT_tangent, OPT_tangent_of})
+  for (OptSpecifier alone : {OPT_emit, OPT_assembly, OPT_tune, OPT_tune_seconds,
+                             OPT_tangent, OPT_tangent_of})
     if (const Arg *arg = parsed.getLastArg(alone))
       return Error{arg->getSpelling().str() + ": expected no --mpi", {}};
   if (options.pipeline != "cpu" && options.pipeline != "reference")
