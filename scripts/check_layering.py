@@ -44,7 +44,10 @@ RULES = {
     + MLIR
     + COMPILER
     + ["lib/Layer/", "lib/Online/", "lib/Plan/", "lib/Reference/", "lib/Regions/"],
-    "lib/SplitKV": STD + MLIR + COMPILER + ["lib/Kernel/", "lib/Online/", "lib/Plan/"],
+    "lib/SplitKV": STD
+    + MLIR
+    + COMPILER
+    + ["lib/Attention/", "lib/Kernel/", "lib/Online/", "lib/Plan/"],
     "lib/Projection": STD + MLIR + COMPILER + ["lib/Online/", "lib/Plan/"],
     "lib/BlockMap": STD
     + MLIR

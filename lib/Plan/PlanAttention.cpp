@@ -158,8 +158,9 @@ int64_t AttentionPlanner::chooseLanes() {
   if (!isForGPU())
     return getLanesOfVector();
   int64_t rows = getSaid(&PlanAttr::getRows);
-  bool isFew = (rows && rows <= kFewRows) ||
-               (count.isExact && count.most * getMostHeads() <= kFewRows);
+  bool isFew =
+      (rows && rows <= kFewRows) || (!ShapedType::isDynamic(count.most) &&
+                                     count.most * getMostHeads() <= kFewRows);
   bool hasRoom = !op.getElementType().isF32() && headSize <= 128 &&
                  chooseKeysForTallWarps(valueSize, op.hasScore()) > 0;
   return isFew || !hasRoom || hasFewTiles(2 * kFewRows) ? kRowsOfWarp

@@ -159,7 +159,7 @@ TEST_F(JITDevice, Launch) {
             "");
   ASSERT_EQ(driver.launches.size(), 1u);
   const MockLaunch &launch = driver.launches.front();
-  EXPECT_THAT(launch.grid, ElementsAre(2, 4, 3)); // 70 queries in tiles of 64.
+  EXPECT_THAT(launch.grid, ElementsAre(1, 4, 3)); // 70 queries in tiles of 128.
   EXPECT_THAT(launch.block, ElementsAre(128, 1, 1));
   EXPECT_GT(launch.sharedBytes, 0u);
   EXPECT_EQ(launch.stream, nullptr);
@@ -312,7 +312,7 @@ TEST_F(JITDevice, LaunchesThatAreRefused) {
   int notAStream;
   EXPECT_EQ(errorOf(kernel->launch({views.query, views.key, views.value, 30.0},
                                    {views.output}, &notAStream)),
-            "cannot launch kernel 'attn_kernel_kernel_3': "
+            "cannot launch kernel 'attn_kernel_kernel_1': "
             "CUDA_ERROR_INVALID_HANDLE (invalid resource handle)");
   Kernel onCPU = test::compile(attentionText("f16"));
   EXPECT_EQ(errorOf(onCPU.launch({views.query, views.key, views.value, 30.0},
