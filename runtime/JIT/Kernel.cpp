@@ -65,6 +65,13 @@ Status Kernel::prepare() {
   return {};
 }
 
+Status Kernel::prepare(std::span<const Argument> arguments) const {
+  if (!code->forms)
+    return {};
+  auto few = code->forms->find(arguments);
+  return few ? Status() : std::move(few).error();
+}
+
 Status Kernel::launch(std::span<const Argument> arguments,
                       std::span<const TensorView> results, void *stream) const {
   if (!code->device)

@@ -146,6 +146,22 @@ TEST_F(JITCache, PreparedForms) {
   EXPECT_TRUE(compileWith(engine, matmulText("f32")).prepare().ok());
 }
 
+/// What a call needs, and no more.
+TEST_F(JITCache, PreparedCalls) {
+  Kernel kernel = compileWith(createEngine(directory), attentionText());
+  Step one(1), many(1000);
+  std::vector<Argument> ofMany = {many.query.view(), many.key.view()},
+                        ofOne = {one.query.view(), one.key.view()};
+  ASSERT_TRUE(kernel.prepare(ofMany).ok());
+  EXPECT_EQ(files().size(), 1u);
+  ASSERT_TRUE(kernel.prepare(ofOne).ok());
+  EXPECT_EQ(files().size(), 2u);
+  EXPECT_TRUE(one.run(kernel).ok());
+  EXPECT_EQ(files().size(), 2u);
+  // That it is wrong says the call.
+  EXPECT_TRUE(kernel.prepare(std::span<const Argument>()).ok());
+}
+
 /// Where a form has its own remarks, they are there once it is.
 TEST_F(JITCache, RemarksOfForms) {
   Kernel kernel =

@@ -34,6 +34,7 @@ struct Report {
   std::string file, pipeline, entry;
   std::vector<Value> arguments, results;
   CompileStats compile;
+  double fewQueriesMs = 0;      ///< To compile what only this call needs.
   std::optional<Tuning> tuning; ///< If that was asked for.
   std::vector<double> runMs;    ///< One for each repetition.
   /// Floating-point operations of a run as if nothing were masked, if known.

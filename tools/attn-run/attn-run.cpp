@@ -92,6 +92,18 @@ evaluate(const Options &options, llvm::StringRef text, llvm::StringRef entry,
   return interpret(text, options.inputFile, entry, arguments);
 }
 
+/// Compiles what the call needs and the kernel does not have yet.
+static Status prepareCall(const Kernel &kernel,
+                          const CallMemory::Operands &memory, Report &report) {
+  auto start = std::chrono::steady_clock::now();
+  if (Status status = kernel.prepare(memory.inputs); !status)
+    return status.error();
+  report.fewQueriesMs = std::chrono::duration<double, std::milli>(
+                            std::chrono::steady_clock::now() - start)
+                            .count();
+  return {};
+}
+
 /// Runs `repeat` times. Gives the milliseconds of each; of several ranks, until
 /// the last one is done.
 static Expected<std::vector<double>>
@@ -232,8 +244,11 @@ static Expected<bool> runPart(const Options &options, const Ranks &ranks,
        llvm::zip_equal(call->descriptions(), kernel.signature.arguments))
     report.arguments.push_back(
         {parameter.name, argument.type, argument.source, {}});
+  CallMemory::Operands operands = call->prepare();
+  if (Status status = prepareCall(kernel.kernel, operands, report); !status)
+    return status.error();
   Expected<std::vector<double>> times =
-      runKernel(kernel.kernel, call->prepare(), options.repeat, &ranks);
+      runKernel(kernel.kernel, operands, options.repeat, &ranks);
   if (!times)
     return times.error();
   report.runMs = std::move(*times);
@@ -282,8 +297,11 @@ static Expected<bool> runAlone(const Options &options, const Engine &engine,
     called = tuning->kernel;
     report.tuning = std::move(*tuning);
   }
+  CallMemory::Operands operands = call->prepare();
+  if (Status status = prepareCall(called, operands, report); !status)
+    return status.error();
   Expected<std::vector<double>> times =
-      runKernel(called, call->prepare(), options.repeat);
+      runKernel(called, operands, options.repeat);
   if (!times)
     return times.error();
   report.runMs = std::move(*times);
