@@ -8,6 +8,8 @@
 #include "dialect/Sharding/RankOps.h"
 #include "dialect/Shared/DestinationStyle.h"
 
+#include "mlir/IR/TypeUtilities.h"
+
 using namespace mlir;
 using namespace mlir::attn;
 

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialect/Plan/PlanFields.h"
+#include "dialect/AttnOps.h"
 #include "lib/Plan/CacheModel.h"
 #include "lib/Plan/Plan.h"
 

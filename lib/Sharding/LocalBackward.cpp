@@ -25,6 +25,7 @@
 #include "lib/Sharding/LocalBackward.h"
 #include "dialect/Sharding/RankOps.h"
 #include "lib/Reference/TensorCode.h"
+#include "lib/Sharding/Annotations.h"
 #include "lib/Sharding/BlockForm.h"
 #include "lib/Sharding/RingPieces.h"
 #include "lib/Sharding/VisibleSpans.h"

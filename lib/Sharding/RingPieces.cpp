@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Sharding/RingPieces.h"
+#include "lib/Sharding/Annotations.h"
 #include "lib/Sharding/VisibleSpans.h"
 
 using namespace mlir;

@@ -15,6 +15,7 @@
 #include "lib/CPU/AttnToVector/RegionVectorization.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/TypeUtilities.h"
 
 #include <functional>
