@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/AttnDialect.h"
-#include "dialect/Attention/ManyQueries.h"
 #include "dialect/AttnOps.h"
 #include "dialect/Plan/QueryRange.h"
 #include "dialect/Sharding/RankOps.h"
@@ -64,12 +63,6 @@ LogicalResult AttnDialect::verifyOperationAttribute(Operation *op,
              << attribute.getValue();
   } else if (attribute.getName() == QueryRange::kName) {
     return QueryRange::verify(op, attribute.getValue());
-  } else if (attribute.getName() == kManyQueriesName) {
-    if (!isa<AttentionOp>(op))
-      return op->emitError("expected 'attn.many_queries' on attn.attention");
-    if (!isa<UnitAttr>(attribute.getValue()))
-      return op->emitError("expected 'attn.many_queries' without a value, got ")
-             << attribute.getValue();
   } else if (attribute.getName() == kZigzagName) {
     if (op->getName().getStringRef() != "shard.sharding")
       return op->emitError("expected 'attn.zigzag' on shard.sharding");

@@ -10,19 +10,24 @@
 
 #include "mlir/IR/Operation.h"
 
+#include <limits>
 #include <optional>
 
 namespace mlir::attn {
 
-/// How many queries an op computes whenever it has any: from `least` to `most`.
-/// Callers promise it, of a dynamic number.
+/// The numbers of queries that an op has code for, where calls give the number:
+/// from `least` to `most`, which callers promise. A range without an end is
+/// right for fewer, too, of which none has code of its own.
 struct QueryRange {
+  static constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
   /// An `array<i64: least, most>` on `attn.attention`.
   static constexpr llvm::StringLiteral kName = "attn.queries";
 
   /// What `op` says; nothing if it says nothing.
   static std::optional<QueryRange> get(Operation *op);
   void setOn(Operation *op) const;
+  /// Whether it promises nothing, and so is right whatever calls give.
+  bool hasAnyNumber() const { return most == kAny; }
   /// Emits an error unless `attribute` is such a range, on such an `op`.
   static LogicalResult verify(Operation *op, Attribute attribute);
 

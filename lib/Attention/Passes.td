@@ -33,12 +33,13 @@ def SpecializeQueries : Pass<"attn-specialize-queries"> {
     over all heads of a group, fit a vector, and one for those that would leave tiles
     of one head half empty. A result that is only written to a buffer of the
     caller is written in the branches. So is merged, for a CPU, what an `attn.merge`
-    alone reads. An op with `attn.many_queries`, whose rows several ranks share, has
-    one form.
+    alone reads.
 
-    An op whose `attn.queries` say that there are from `least` to `most` queries, or
-    none, has only the forms that some of these numbers need, and no condition if that
-    is one. So a runtime compiles the forms of a kernel apart from each other.
+    An op with `attn.queries = array<i64: least, most>` has only the forms that some of
+    these numbers need, and no condition if that is one. That calls have so many is a promise,
+    but of a range without an end (9223372036854775807), whose forms compute fewer, too. So
+    a runtime compiles the forms of a kernel apart from each other, and rows that several
+    ranks share have that for many alone.
 
     Sequences with numbers of queries of their own, by `sequences(...)` or
     `counts(...)`, become parallel loops for a CPU, one for each of these forms, whose

@@ -5,7 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialect/Attention/ManyQueries.h"
 #include "dialect/AttnOps.h"
 #include "dialect/Plan/QueryRange.h"
 #include "dialect/Shared/IndexBuilder.h"
@@ -218,8 +217,6 @@ static LogicalResult specializeQueries(RewriterBase &rewriter, AttentionOp op,
     return rewriter.notifyMatchFailure(op, "is lowered by the reference path");
   if (!op.getQueryType().isDynamicDim(2))
     return rewriter.notifyMatchFailure(op, "its number of queries is known");
-  if (op->hasAttr(kManyQueriesName))
-    return rewriter.notifyMatchFailure(op, "is of many queries");
   SmallVector<int64_t> forms = findForms(op, device);
   rewriter.setInsertionPoint(op);
   Value length =

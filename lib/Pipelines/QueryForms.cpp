@@ -6,21 +6,19 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Pipelines/QueryForms.h"
-#include "dialect/Attention/ManyQueries.h"
 #include "dialect/Plan/QueryRange.h"
 #include "lib/Plan/Plan.h"
-
-#include <limits>
 
 using namespace mlir;
 using namespace mlir::attn;
 
-/// Attention that has forms which depend on the number of queries alone.
+/// Attention that has forms which depend on the number of queries alone, and
+/// does not say which.
 static SmallVector<AttentionOp> collectSpecialized(func::FuncOp entry) {
   SmallVector<AttentionOp> ops;
   entry.walk([&](AttentionOp op) {
     if (op.getQueryType().isDynamicDim(2) && !op.isRagged() &&
-        !op->hasAttr(kManyQueriesName) && findObstacle(op).empty())
+        !QueryRange::get(op) && findObstacle(op).empty())
       ops.push_back(op);
   });
   return ops;
@@ -48,7 +46,7 @@ std::optional<QueryForms> attn::findQueryForms(func::FuncOp entry) {
 
 void attn::selectQueryForm(func::FuncOp entry, const QueryForms &forms,
                            unsigned index) {
-  QueryRange range = {1, std::numeric_limits<int64_t>::max()};
+  QueryRange range = {1, QueryRange::kAny};
   if (index > 0)
     range.least = forms.most[index - 1] + 1;
   if (index < forms.most.size())

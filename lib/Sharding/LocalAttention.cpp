@@ -36,7 +36,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Sharding/LocalAttention.h"
-#include "dialect/Attention/ManyQueries.h"
+#include "dialect/Plan/QueryRange.h"
 #include "dialect/Sharding/RankOps.h"
 #include "lib/Reference/TensorCode.h"
 #include "lib/Sharding/Annotations.h"
@@ -239,10 +239,9 @@ private:
   State goAround() {
     remarkOnMerges();
     // What is cloned of it is, too: rows that ranks share are many.
-    whole->setAttr(kManyQueriesName, b.getUnitAttr());
+    QueryRange{QueryRange::kAny, QueryRange::kAny}.setOn(whole);
     int64_t ranks = extents.numKeyRanks;
     Value spans = emitVisibleSpans(b, whole, extents);
-    int64_t slots = extents.getNumSlots();
     auto fetch = [&](Value step) {
       return createRankBlock(b, step, whole.getKey(), whole.getValue(), spans,
                              extents);
@@ -250,10 +249,10 @@ private:
     auto visit = [&](Value step, ValueRange state) {
       Value from = b.rem(b.sub(b.add(extents.keys.self, ranks), step), ranks);
       RankBlockOp block = fetch(step);
-      return b.loop(0, slots * slots, state, [&](Value pair, ValueRange state) {
-        return mergePieces(state, block,
-                           createPiecePair(b, extents, from, pair));
-      });
+      return visitPieces(b, whole, extents, block, from, state,
+                         [&](ValueRange state, const PiecePlaces &pieces) {
+                           return mergePieces(state, block, pieces);
+                         });
     };
     if (extents.isZigzag)
       return b.loop(0, ranks, createInitial(), visit);
@@ -267,18 +266,7 @@ private:
 
   /// What a piece of the queries sees of one of a block.
   State mergePieces(ValueRange carried, RankBlockOp block,
-                    const PiecePair &pair) {
-    RowSpan visible =
-        emitVisibleRows(b, whole, extents, pair.queryPiece, pair.keyPiece);
-    auto choice =
-        scf::IfOp::create(b, carried.getTypes(), b.isLess(0, visible.count),
-                          /*withElseRegion=*/true);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(choice.elseBlock());
-    scf::YieldOp::create(b, carried);
-    b.setInsertionPointToStart(choice.thenBlock());
-    PiecePlaces pieces =
-        createPiecePlaces(b, whole, extents, block, pair, visible);
+                    const PiecePlaces &pieces) {
     // One box for both ways, so that what is carried stays in its place.
     SmallVector<Box> places;
     State soFar, next;
@@ -296,8 +284,7 @@ private:
     for (auto [ofAll, place, ofPiece] :
          llvm::zip_equal(carried, places, merge(soFar, ofPair)))
       next.push_back(b.insert(ofPiece, ofAll, place));
-    scf::YieldOp::create(b, next);
-    return State(choice.getResults());
+    return next;
   }
 
   /// What the keys of all ranks give, on each of them.

@@ -120,7 +120,7 @@ private:
   }
 
   Gradients goAround() {
-    int64_t ranks = extents.numKeyRanks, slots = extents.getNumSlots();
+    int64_t ranks = extents.numKeyRanks;
     Value spans = emitVisibleSpans(b, whole, extents);
     Value key = whole.getKey(), value = whole.getValue();
     Gradients initial = {createZeros(whole.getQuery()), createZeros(key),
@@ -133,11 +133,10 @@ private:
       Gradients carried(gradients);
       carried[1] = createZeros(block.getKeys());
       carried[2] = createZeros(block.getValues());
-      carried = b.loop(
-          0, slots * slots, carried, [&](Value pair, ValueRange carried) {
-            return addPieces(carried, block,
-                             createPiecePair(b, extents, from, pair));
-          });
+      carried = visitPieces(b, whole, extents, block, from, carried,
+                            [&](ValueRange carried, const PiecePlaces &places) {
+                              return addPieces(carried, block, places);
+                            });
       SmallVector<Value> ofOwn = {gradients[1], gradients[2]};
       auto returned = RankSumsOp::create(b, ValueRange(ofOwn).getTypes(), step,
                                          carried[1], carried[2], spans, ofOwn,
@@ -150,18 +149,7 @@ private:
 
   /// Adds what a piece of the queries and one of a block give to each other.
   Gradients addPieces(ValueRange carried, RankBlockOp block,
-                      const PiecePair &pair) {
-    RowSpan visible =
-        emitVisibleRows(b, whole, extents, pair.queryPiece, pair.keyPiece);
-    auto choice =
-        scf::IfOp::create(b, carried.getTypes(), b.isLess(0, visible.count),
-                          /*withElseRegion=*/true);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(choice.elseBlock());
-    scf::YieldOp::create(b, carried);
-    b.setInsertionPointToStart(choice.thenBlock());
-    PiecePlaces places =
-        createPiecePlaces(b, whole, extents, block, pair, visible);
+                      const PiecePlaces &places) {
     auto slice = [&](Value of, RowSpan rows) {
       return b.extract(of, getRowBox(b, of, rows));
     };
@@ -181,8 +169,7 @@ private:
       Box box = getRowBox(b, sum, number == 0 ? places.queries : places.keys);
       next.push_back(b.insert(add(b.extract(sum, box), ofPiece), sum, box));
     }
-    scf::YieldOp::create(b, next);
-    return Gradients(choice.getResults());
+    return next;
   }
 
   /// Each row adds to the gradient of the sink once, whatever keys there are:

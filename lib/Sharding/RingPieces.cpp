@@ -28,9 +28,16 @@ RankBlockOp attn::createRankBlock(IndexBuilder &b, Value step, Value key,
                              value, spans, count, uint64_t(extents.keyStride));
 }
 
-PiecePair attn::createPiecePair(IndexBuilder &b,
-                                const AttentionExtents &extents, Value from,
-                                Value number) {
+namespace {
+/// A piece of the queries of this rank, and one of the keys of rank `from`.
+struct PiecePair {
+  Value from, querySlot, keySlot, queryPiece, keyPiece;
+};
+} // namespace
+
+/// The pair of a number, below the square of the slots.
+static PiecePair createPair(IndexBuilder &b, const AttentionExtents &extents,
+                            Value from, Value number) {
   int64_t slots = extents.getNumSlots();
   Value querySlot = b.div(number, slots), keySlot = b.rem(number, slots);
   return {from, querySlot, keySlot,
@@ -38,11 +45,11 @@ PiecePair attn::createPiecePair(IndexBuilder &b,
           extents.getPiece(b, from, keySlot)};
 }
 
+/// `visible` says what of the piece of the keys is seen.
 template <typename Op>
-PiecePlaces attn::createPiecePlaces(IndexBuilder &b, Op whole,
-                                    const AttentionExtents &extents,
-                                    RankBlockOp block, const PiecePair &pair,
-                                    RowSpan visible) {
+static PiecePlaces
+createPlaces(IndexBuilder &b, Op whole, const AttentionExtents &extents,
+             RankBlockOp block, const PiecePair &pair, RowSpan visible) {
   auto [from, querySlot, keySlot, queryPiece, keyPiece] = pair;
   // A number that says what came with the block.
   auto extract = [&](Value column) {
@@ -78,10 +85,36 @@ IndexBuilder::Box attn::getRowBox(IndexBuilder &b, Value of, RowSpan rows) {
   return box;
 }
 
-#define ATTN_INSTANTIATE_PLACES(Op)                                            \
-  template PiecePlaces attn::createPiecePlaces(                                \
-      IndexBuilder &, Op, const AttentionExtents &, RankBlockOp,               \
-      const PiecePair &, RowSpan);
-ATTN_INSTANTIATE_PLACES(AttentionOp)
-ATTN_INSTANTIATE_PLACES(AttentionBackwardOp)
-#undef ATTN_INSTANTIATE_PLACES
+template <typename Op>
+SmallVector<Value> attn::visitPieces(
+    IndexBuilder &b, Op whole, const AttentionExtents &extents,
+    RankBlockOp block, Value from, ValueRange carried,
+    function_ref<SmallVector<Value>(ValueRange, const PiecePlaces &)> emit) {
+  int64_t slots = extents.getNumSlots();
+  return b.loop(
+      0, slots * slots, 1, carried, [&](Value number, ValueRange carried) {
+        PiecePair pair = createPair(b, extents, from, number);
+        RowSpan visible =
+            emitVisibleRows(b, whole, extents, pair.queryPiece, pair.keyPiece);
+        auto choice =
+            scf::IfOp::create(b, carried.getTypes(), b.isLess(0, visible.count),
+                              /*withElseRegion=*/true);
+        OpBuilder::InsertionGuard guard(b);
+        b.setInsertionPointToStart(choice.elseBlock());
+        scf::YieldOp::create(b, carried);
+        b.setInsertionPointToStart(choice.thenBlock());
+        scf::YieldOp::create(
+            b, emit(carried,
+                    createPlaces(b, whole, extents, block, pair, visible)));
+        return SmallVector<Value>(choice.getResults());
+      });
+}
+
+#define ATTN_INSTANTIATE_VISIT(Op)                                             \
+  template SmallVector<Value> attn::visitPieces(                               \
+      IndexBuilder &, Op, const AttentionExtents &, RankBlockOp, Value,        \
+      ValueRange,                                                              \
+      function_ref<SmallVector<Value>(ValueRange, const PiecePlaces &)>);
+ATTN_INSTANTIATE_VISIT(AttentionOp)
+ATTN_INSTANTIATE_VISIT(AttentionBackwardOp)
+#undef ATTN_INSTANTIATE_VISIT

@@ -18,26 +18,21 @@ namespace mlir::attn {
 RankBlockOp createRankBlock(IndexBuilder &b, Value step, Value key, Value value,
                             Value spans, const AttentionExtents &extents);
 
-/// A piece of the queries of this rank, and one of the keys of rank `from`.
-struct PiecePair {
-  Value from, querySlot, keySlot, queryPiece, keyPiece;
-};
-/// The pair of a number, below the square of the slots.
-PiecePair createPiecePair(IndexBuilder &b, const AttentionExtents &extents,
-                          Value from, Value number);
-
-/// Where the rows of such a pair that see any, and what they see, lie in the
-/// tensors of the rank and in the block, and in the whole.
+/// Where the rows of a piece of the queries of this rank that see any keys of a
+/// piece of a block, and these, lie in the tensors of the rank and in the
+/// block, and in the whole.
 struct PiecePlaces {
   RowSpan queries, queriesOfWhole;
   RowSpan keys, keysOfWhole;
 };
-/// `visible` says what of the piece of the keys is seen. Of attn.attention and
-/// of attn.attention_backward.
+/// What `emit` makes of what is carried, for each pair of a piece of the
+/// queries and one of a block, that of rank `from`, which may see each other.
+/// Of attn.attention and of attn.attention_backward.
 template <typename Op>
-PiecePlaces
-createPiecePlaces(IndexBuilder &b, Op whole, const AttentionExtents &extents,
-                  RankBlockOp block, const PiecePair &pair, RowSpan visible);
+SmallVector<Value> visitPieces(
+    IndexBuilder &b, Op whole, const AttentionExtents &extents,
+    RankBlockOp block, Value from, ValueRange carried,
+    function_ref<SmallVector<Value>(ValueRange, const PiecePlaces &)> emit);
 
 /// The place of some rows of a tensor (B, H, S) or (B, H, S, D).
 IndexBuilder::Box getRowBox(IndexBuilder &b, Value of, RowSpan rows);

@@ -10,6 +10,7 @@
 #include "runtime/JIT/PassTrace.h"
 
 #include "dialect/Attention/NamedMasksAndScores.h"
+#include "dialect/Plan/QueryRange.h"
 #include "dialect/Plan/Target.h"
 #include "lib/Kernel/KernelForm.h"
 #include "lib/Pipelines/Pipelines.h"
@@ -100,8 +101,8 @@ void jit::setArgumentNames(mlir::func::FuncOp entry,
 
 /// Removes attributes that are no part of what operations mean. They are how
 /// passes talk to each other, and could make them do wrong things. Arguments of
-/// the entry that may be written stay so, caps of scores caps, and plans, which
-/// say how and not what.
+/// the entry that may be written stay so, caps of scores caps, and plans and
+/// numbers of queries that promise nothing, which say how and not what.
 static void dropDiscardableAttributes(mlir::ModuleOp module,
                                       mlir::func::FuncOp entry) {
   llvm::StringRef writable =
@@ -112,11 +113,16 @@ static void dropDiscardableAttributes(mlir::ModuleOp module,
         attribute && attribute.getValue() &&
         llvm::isa<mlir::RankedTensorType>(entry.getArgument(i).getType()))
       written.push_back(i);
-  module->walk([](mlir::Operation *op) {
+  auto saysHow = [](mlir::Operation *op, mlir::StringAttr name) {
+    return name == mlir::attn::kCapMark ||
+           name == mlir::attn::PlanAttr::kName ||
+           (name == mlir::attn::QueryRange::kName &&
+            mlir::attn::QueryRange::get(op)->hasAnyNumber());
+  };
+  module->walk([&](mlir::Operation *op) {
     llvm::SmallVector<mlir::NamedAttribute> kept;
     for (mlir::NamedAttribute attribute : op->getDiscardableAttrs())
-      if (attribute.getName() == mlir::attn::kCapMark ||
-          attribute.getName() == mlir::attn::PlanAttr::kName)
+      if (saysHow(op, attribute.getName()))
         kept.push_back(attribute);
     op->setDiscardableAttrs(kept);
     if (auto func = llvm::dyn_cast<mlir::func::FuncOp>(op)) {

@@ -51,28 +51,19 @@ public:
     return !parts.empty() &&
            !llvm::StringRef(parts.consume_front()).getAsInteger(10, number);
   }
-  bool read(SizeExpr &sum) {
-    unsigned numTerms;
-    if (!read(sum.constant) || !read(numTerms))
-      return false;
-    for (unsigned i = 0; i < numTerms; ++i) {
-      std::int64_t argument, dimension;
-      SizeExpr::Term &term = sum.terms.emplace_back();
-      if (!read(term.coefficient) || !read(argument) || !read(dimension))
-        return false;
-      term.argument = int(argument);
-      term.dimension = int(dimension);
-    }
-    return true;
-  }
   bool read(std::optional<KernelForms> &forms) {
     unsigned numForms;
     if (!read(numForms))
       return false;
     if (numForms == 0)
       return true;
-    if (!read(forms.emplace().length))
+    std::string length;
+    if (!read(length))
       return false;
+    std::optional<SizeExpr> parsed = support::readSize(length);
+    if (!parsed)
+      return false;
+    forms.emplace().length = std::move(*parsed);
     for (unsigned i = 0; i < numForms; ++i)
       if (!read(forms->most.emplace_back()))
         return false;
@@ -132,18 +123,16 @@ std::optional<CompiledObject> ObjectCache::load(const std::string &key) const {
 void ObjectCache::store(const std::string &key,
                         const CompiledObject &object) const {
   std::vector<std::string> parts = {support::writeSignature(object.signature)};
-  auto add = [&](std::integral auto... numbers) {
-    llvm::append_values(parts, std::to_string(numbers)...);
+  auto add = [&](std::integral auto number) {
+    parts.push_back(std::to_string(number));
   };
-  if (!object.forms) {
-    add(0);
-  } else {
-    const SizeExpr &length = object.forms->length;
-    add(object.forms->most.size(), length.constant, length.terms.size());
-    for (const SizeExpr::Term &term : length.terms)
-      add(term.coefficient, term.argument, term.dimension);
+  if (object.forms) {
+    add(object.forms->most.size());
+    parts.push_back(support::writeSize(object.forms->length));
     for (std::int64_t most : object.forms->most)
       add(most);
+  } else {
+    add(0);
   }
   add(object.objects.size());
   for (const Object &code : object.objects)

@@ -144,3 +144,17 @@ std::optional<Signature> support::readSignature(std::string_view text) {
       return std::nullopt;
   return signature;
 }
+
+std::string support::writeSize(const SizeExpr &size) {
+  Writer writer;
+  writer.write(size);
+  return std::move(writer.text);
+}
+
+std::optional<SizeExpr> support::readSize(std::string_view text) {
+  Reader reader(text);
+  SizeExpr size;
+  if (!reader.read(size) || !reader.atEnd())
+    return std::nullopt;
+  return size;
+}

@@ -21,6 +21,10 @@ std::string writeSignature(const Signature &signature);
 /// Nothing if `text` is not what `writeSignature` of this version wrote.
 std::optional<Signature> readSignature(std::string_view text);
 
+/// The same of one size.
+std::string writeSize(const SizeExpr &size);
+std::optional<SizeExpr> readSize(std::string_view text);
+
 } // namespace attn::support
 
 #endif // ATTN_RUNTIME_SUPPORT_SIGNATURETEXT_H

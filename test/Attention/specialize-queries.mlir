@@ -297,6 +297,6 @@ func.func @few_and_many(%q: !q) -> !q {
 func.func @shared(%q: tensor<?x8x?x64xf16>, %k: tensor<?x8x?x64xf16>, %init: tensor<?x8x?x64xf16>)
     -> tensor<?x8x?x64xf16> {
   %o = attn.attention ins(%q, %k, %k : tensor<?x8x?x64xf16>, tensor<?x8x?x64xf16>, tensor<?x8x?x64xf16>)
-      outs(%init : tensor<?x8x?x64xf16>) {attn.many_queries}
+      outs(%init : tensor<?x8x?x64xf16>) {attn.queries = array<i64: 9223372036854775807, 9223372036854775807>}
   return %o : tensor<?x8x?x64xf16>
 }

@@ -128,22 +128,6 @@ func.func @zigzag_value(%query: !t) -> !t {
 
 // -----
 
-// expected-error @below {{expected 'attn.many_queries' on attn.attention}}
-func.func @many_place() attributes {attn.many_queries} {
-  return
-}
-
-// -----
-
-!t = tensor<1x4x?x16xf32>
-func.func @many_value(%query: !t, %init: !t) -> !t {
-  // expected-error @below {{expected 'attn.many_queries' without a value, got 3}}
-  %o = attn.attention ins(%query, %query, %query : !t, !t, !t) outs(%init : !t) {attn.many_queries = 3}
-  return %o : !t
-}
-
-// -----
-
 // expected-error @below {{expected 'attn.zigzag' on shard.sharding}}
 func.func @zigzag_place() attributes {attn.zigzag} {
   return
