@@ -65,11 +65,8 @@ Status Kernel::prepare() {
   return {};
 }
 
-Status Kernel::prepare(std::span<const Argument> arguments) const {
-  if (!code->forms)
-    return {};
-  auto few = code->forms->find(arguments);
-  return few ? Status() : std::move(few).error();
+Expected<bool> Kernel::prepare(std::span<const Argument> arguments) const {
+  return code->forms ? code->forms->prepare(arguments) : false;
 }
 
 Status Kernel::launch(std::span<const Argument> arguments,

@@ -15,18 +15,35 @@ using namespace attn;
 using namespace attn::jit;
 using detail::KernelCode;
 
-Expected<const KernelCode *>
-LazyForms::find(std::span<const Argument> arguments) {
+std::optional<unsigned>
+LazyForms::findForm(std::span<const Argument> arguments) const {
   std::optional<std::int64_t> length =
       support::evaluate(forms.length, arguments);
   if (!length || *length < 1 || *length > forms.most.back())
+    return std::nullopt;
+  auto most = std::lower_bound(forms.most.begin(), forms.most.end(), *length);
+  auto form = unsigned(most - forms.most.begin());
+  if (!isCompiled(form) && support::checkArguments(signature, arguments))
+    return std::nullopt;
+  return form;
+}
+
+Expected<const KernelCode *>
+LazyForms::find(std::span<const Argument> arguments) {
+  std::optional<unsigned> form = findForm(arguments);
+  if (!form)
     return nullptr;
-  auto form = std::lower_bound(forms.most.begin(), forms.most.end(), *length);
-  auto index = unsigned(form - forms.most.begin());
-  if (!slots[index].code.load(std::memory_order_acquire) &&
-      support::checkArguments(signature, arguments))
-    return nullptr;
-  return get(index);
+  return get(*form);
+}
+
+Expected<bool> LazyForms::prepare(std::span<const Argument> arguments) {
+  std::optional<unsigned> form = findForm(arguments);
+  if (!form || isCompiled(*form))
+    return false;
+  Expected<const KernelCode *> code = get(*form);
+  if (!code)
+    return std::move(code).error();
+  return true;
 }
 
 Expected<std::vector<const KernelCode *>> LazyForms::getAll() {

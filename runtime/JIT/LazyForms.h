@@ -16,6 +16,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -42,6 +43,9 @@ public:
   Expected<const detail::KernelCode *>
   find(std::span<const Argument> arguments);
 
+  /// Compiles the form for a call. False if it was there.
+  Expected<bool> prepare(std::span<const Argument> arguments);
+
   /// Those for few, compiled if they are not.
   Expected<std::vector<const detail::KernelCode *>> getAll();
 
@@ -52,6 +56,10 @@ private:
     Code owner;
   };
 
+  std::optional<unsigned> findForm(std::span<const Argument> arguments) const;
+  bool isCompiled(unsigned form) const {
+    return slots[form].code.load(std::memory_order_acquire);
+  }
   Expected<const detail::KernelCode *> get(unsigned form);
 
   const Signature signature;

@@ -115,7 +115,7 @@ void attn::run::printReport(const Report &report) {
     os << " (";
     for (auto [name, member] : stages)
       os << separator << llvm::formatv("{0} {1:f2}", name, compile.*member);
-    if (report.fewQueriesMs >= 0.005) // Which rounds to more than 0.
+    if (report.fewQueriesMs > 0)
       os << llvm::formatv(", few queries {0:f2}", report.fewQueriesMs);
     os << ")\n";
   } else {

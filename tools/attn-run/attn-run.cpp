@@ -96,11 +96,13 @@ evaluate(const Options &options, llvm::StringRef text, llvm::StringRef entry,
 static Status prepareCall(const Kernel &kernel,
                           const CallMemory::Operands &memory, Report &report) {
   auto start = std::chrono::steady_clock::now();
-  if (Status status = kernel.prepare(memory.inputs); !status)
-    return status.error();
-  report.fewQueriesMs = std::chrono::duration<double, std::milli>(
-                            std::chrono::steady_clock::now() - start)
-                            .count();
+  Expected<bool> compiled = kernel.prepare(memory.inputs);
+  if (!compiled)
+    return std::move(compiled).error();
+  if (*compiled)
+    report.fewQueriesMs = std::chrono::duration<double, std::milli>(
+                              std::chrono::steady_clock::now() - start)
+                              .count();
   return {};
 }
 

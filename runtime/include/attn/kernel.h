@@ -134,8 +134,9 @@ public:
   /// as the one of a step of decoding. That is compiled by the first call with
   /// few, or here. An error if it cannot be compiled, as from that call.
   Status prepare();
-  /// The same of what a call with these arguments needs.
-  Status prepare(std::span<const Argument> arguments) const;
+  /// The same of what a call with these arguments needs. False if that was
+  /// there.
+  Expected<bool> prepare(std::span<const Argument> arguments) const;
 
   /// Sizes of every result for these arguments: what the caller must provide.
   /// Errors as for `run`.
