@@ -245,18 +245,15 @@ bool isInteger(const DeviceInstruction &instruction) {
              });
 }
 
-/// How many exponentials there are in front of the first mma that is behind a
-/// shuffle: the maxima of rows are between the products.
+/// How many exponentials there are at most between two mma that follow each
+/// other.
 long countExposed(const Code &code, const std::vector<size_t> &path) {
-  long count = 0;
-  bool isBehindShuffle = false;
+  long most = 0, count = 0;
   for (size_t i : path) {
-    isBehindShuffle |= starts(code[i], "SHFL");
-    if (isBehindShuffle && starts(code[i], "HMMA"))
-      break;
-    count += starts(code[i], "MUFU.EX2");
+    count = starts(code[i], "HMMA") ? 0 : count + starts(code[i], "MUFU.EX2");
+    most = std::max(most, count);
   }
-  return count;
+  return most;
 }
 
 /// The path from the start of a kernel through a path in a loop to the end that
