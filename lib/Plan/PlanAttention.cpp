@@ -103,7 +103,7 @@ private:
   bool hasTilesInRows();
   bool fillsLanes();
   int64_t getMostFewInRows();
-  bool hasSizesForRows() const;
+  bool hasSizesForRows();
   bool canComputeInPairs();
 
   int64_t chooseHeads();
@@ -203,9 +203,10 @@ bool AttentionPlanner::fillsLanes() {
   return 4 * getMostRows() > 3 * int64_t(llvm::alignTo(getMostRows(), lanes));
 }
 
-bool AttentionPlanner::hasSizesForRows() const {
-  return headSize % lanes == 0 && valueSize % lanes == 0 && headSize > 0 &&
-         valueSize > 0;
+bool AttentionPlanner::hasSizesForRows() {
+  bool isPadded = headSize != op.getQueryType().getDimSize(3);
+  return !isPadded && headSize % lanes == 0 && valueSize % lanes == 0 &&
+         headSize > 0 && valueSize > 0;
 }
 
 /// Whether there is an online form in pairs of bf16.

@@ -165,3 +165,17 @@ func.func @online(%q: tensor<16x32xf32>, %k: tensor<?x16xf32>, %m: tensor<32xf32
       -> tensor<16x32xf32>, tensor<32xf32>, tensor<32xf32>
   return %r#0 : tensor<16x32xf32>
 }
+
+// Heads that are padded to pairs are in pairs, also of one query.
+// CHECK-LABEL: func.func @padded
+// AVX2: attn.plan = #attn.plan<layout = lanes,
+// ZEN4: attn.plan = #attn.plan<layout = pairs, {{.*}}head_size = 16,
+// SMALL: attn.plan = #attn.plan<layout = lanes,
+func.func @padded(%q: tensor<1x4x1x15xbf16>, %k: tensor<1x2x?x15xbf16>,
+                  %v: tensor<1x2x?x16xbf16>, %e: tensor<1x4x1x16xbf16>)
+    -> tensor<1x4x1x16xbf16> {
+  %o = attn.attention ins(%q, %k, %v : tensor<1x4x1x15xbf16>, tensor<1x2x?x15xbf16>,
+                          tensor<1x2x?x16xbf16>)
+      outs(%e : tensor<1x4x1x16xbf16>)
+  return %o : tensor<1x4x1x16xbf16>
+}
