@@ -57,6 +57,10 @@ static LogicalResult check(MergeOp op) {
   return checkTypes(op, getElementTypeOrSelf(op.getLse1()));
 }
 
+static LogicalResult check(BlockRangeOp op) {
+  return checkTypes(op, /*elements=*/{}); // Any.
+}
+
 static LogicalResult check(RopeOp op) {
   return checkTypes(op, op.getInputType().getElementType());
 }
@@ -153,8 +157,8 @@ static LogicalResult check(linalg::LinalgOp op) {
 
 static LogicalResult checkOfDialect(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case<AttentionOp, MergeOp, CacheReadOp, CacheAppendOp, RopeOp>(
-          [](auto known) { return check(known); })
+      .Case<AttentionOp, MergeOp, CacheReadOp, CacheAppendOp, RopeOp,
+            BlockRangeOp>([](auto known) { return check(known); })
       .Case([](ProjectionOp first) { // That a layer has become.
         return first.emitOpError("is not lowered for a GPU, and neither is an "
                                  "'attn.multi_head_attention', which has some");

@@ -48,6 +48,19 @@ def RowsToElements : Pass<"attn-rows-to-elements"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
+def RangesToElements : Pass<"attn-ranges-to-elements"> {
+  let summary = "Find the ranges of blocks of tables, each in a thread";
+  let description = [{
+    An `attn.block_range` on tensors becomes an `scf.forall` over the blocks, each of
+    which is a thread's on a GPU. It loads eight elements of a row at a time, the last
+    one more than once where there are fewer. The mask analysis finds the ranges by
+    the op, so that this is behind it.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def ConvertMathToNVVM
     : Pass<"convert-math-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Convert math operations in kernels to instructions of GPUs";

@@ -31,12 +31,14 @@ static void addWorkgroupStage(OpPassManager &pm) {
   pm.addPass(attn::createRowsToElements());
   pm.addPass(attn::createSpecializeQueries({/*workgroups=*/true}));
   pm.addPass(attn::createPlanKernels({/*workgroups=*/true}));
+  pm.addPass(attn::createSummarizeTables());
   pm.addPass(attn::createFoldGroups());
   pm.addPass(attn::createSplitDecoding());
   pm.addPass(attn::createLowerMerges());
   pm.addPass(attn::createTileAttention());
   pm.addPass(attn::createAttentionToOnline());
   pm.addPass(attn::createTileKeys());
+  pm.addPass(attn::createRangesToElements());
 }
 
 /// Tiles of tensors to vectors of a workgroup, and those to scalars of its

@@ -1,12 +1,13 @@
-//===- EmulatedTrafficTest.cpp - What decoding reads on a GPU -------------===//
+//===- EmulatedTrafficTest.cpp - What attention reads on a GPU ------------===//
 //
 // Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Bytes that the emulator loads from keys and values, for one query of each
-// head: each key and value that is visible, once for all heads that share it.
+// Bytes that the emulator loads from keys and values: for one query of each
+// head, each key and value that is visible, once for all heads that share it;
+// of many queries, the blocks that a tile sees.
 //
 //===----------------------------------------------------------------------===//
 
@@ -149,6 +150,38 @@ TEST(EmulatedTraffic, one_key_head) {
   EmulatedLoads loads;
   call(**code, {&query.view, &key.view, &value.view, &output.view});
   std::uint64_t bytes = keys * size * sizeof(Half);
+  EXPECT_EQ(loads.bytesFrom(key.view.data), bytes);
+  EXPECT_EQ(loads.bytesFrom(value.view.data), bytes);
+}
+
+/// Documents of 128 tokens, which the blocks of queries and keys are as large
+/// as: each tile of queries reads its own.
+TEST(EmulatedTraffic, documents) {
+  const char *text = R"(
+    func.func @attn_kernel(%q: tensor<1x2x?x64xf16>, %k: tensor<1x2x?x64xf16>,
+                 %v: tensor<1x2x?x64xf16>, %documents: tensor<1x?xi32>)
+        -> tensor<1x2x?x64xf16> {
+      %c2 = arith.constant 2 : index
+      %rows = tensor.dim %q, %c2 : tensor<1x2x?x64xf16>
+      %init = tensor.empty(%rows) : tensor<1x2x?x64xf16>
+      %o = attn.attention ins(%q, %k, %v : tensor<1x2x?x64xf16>,
+          tensor<1x2x?x64xf16>, tensor<1x2x?x64xf16>)
+          outs(%init : tensor<1x2x?x64xf16>)
+          mask document(%documents, %documents : tensor<1x?xi32>, tensor<1x?xi32>)
+      return %o : tensor<1x2x?x64xf16>
+    })";
+  Expected<std::unique_ptr<LinkedCode>> code = compile(text);
+  ASSERT_TRUE(code) << code.error().message;
+  constexpr std::int64_t rows = 512, ofDocument = 128;
+  Tensor<Half, 4> query({1, 2, rows, size}), key({1, 2, rows, size}),
+      value({1, 2, rows, size}), output({1, 2, rows, size});
+  Tensor<std::int32_t, 2> documents({1, rows});
+  for (std::int64_t i = 0; i < rows; ++i)
+    documents.elements[std::size_t(i)] = std::int32_t(i / ofDocument);
+  EmulatedLoads loads;
+  call(**code,
+       {&query.view, &key.view, &value.view, &documents.view, &output.view});
+  std::uint64_t bytes = 2 * rows * size * sizeof(Half);
   EXPECT_EQ(loads.bytesFrom(key.view.data), bytes);
   EXPECT_EQ(loads.bytesFrom(value.view.data), bytes);
 }

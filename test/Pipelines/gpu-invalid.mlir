@@ -84,3 +84,12 @@ func.func @softmax(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
       outs(%init : tensor<4x8xf32>) -> tensor<4x8xf32>
   return %r : tensor<4x8xf32>
 }
+
+// -----
+
+func.func @range(%table: memref<?xi32>, %low: memref<?xi32>, %high: memref<?xi32>) {
+  // expected-error @+1 {{'attn.block_range' op is lowered for a GPU on tensors only, got memrefs}}
+  attn.block_range ins(%table : memref<?xi32>)
+      outs(%low, %high : memref<?xi32>, memref<?xi32>) blocks [8]
+  return
+}

@@ -36,8 +36,8 @@ struct HotPath {
   long barriers = 0;    ///< Of workgroups.
   long shuffles = 0;
   long spills = 0; ///< Loads and stores of registers that are in memory.
-  /// Exponentials in front of the second product, which so wait for nothing but
-  /// themselves: those behind its first mma are in its shadow. None are counted
+  /// The most exponentials between one mma and the next, beside which nothing
+  /// is computed: others are in the shadow of products. None are counted
   /// without mma, which nothing can be in the shadow of.
   long exposedExponentials = 0;
   /// Accesses of 1 or 2 bytes to global memory, from the start of the kernel

@@ -196,9 +196,9 @@ TEST(KernelTable, SeesBranchBeforeProducts) {
   if (!getTools())
     GTEST_SKIP() << getTools().error().message;
   for (const char *variant : {"decode", "full"})
-    EXPECT_TRUE(
-        findExceeded({"convert-online-to-vector", branchBeforeProducts}, variant)
-            .contains("exposed_ex2"))
+    EXPECT_TRUE(findExceeded({"convert-online-to-vector", branchBeforeProducts},
+                             variant)
+                    .contains("exposed_ex2"))
         << variant;
 }
 
