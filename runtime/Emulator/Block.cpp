@@ -35,6 +35,9 @@ Block::Block(const KernelCode &kernel, void **arguments,
   warps.resize((count + warpSize - 1) / warpSize);
   for (const auto &thread : threads)
     warps[thread->warp()].lanes |= thread->bit();
+  if (options.traffic)
+    for (const Warp &warp : warps)
+      accesses.emplace_back(warp.lanes, *options.traffic);
 }
 
 Block::~Block() = default;
@@ -76,6 +79,8 @@ bool Block::run(Dim3 index) {
       break;
   }
   currentBlock = outer;
+  for (WarpAccesses &ofWarp : accesses)
+    ofWarp.finish();
   if (hasFailed)
     failure = text;
   else if (numExited < threads.size())
@@ -112,6 +117,16 @@ void Block::exitThread() {
   for (Barrier &barrier : barriers)
     releaseIfComplete(barrier);
   switchToScheduler(); // Does not return.
+}
+
+void Block::record(const WarpAccesses::Access &access) {
+  if (!launch.traffic)
+    return;
+  if (access.buffer) {
+    BufferTraffic &of = launch.traffic->buffers[*access.buffer];
+    (access.isStore ? of.bytesStored : of.bytesLoaded) += access.bytes;
+  }
+  accesses[self().warp()].add(self().lane(), access);
 }
 
 Thread *Block::pickThread() {

@@ -13,6 +13,7 @@
 #include "runtime/Emulator/Launch.h"
 #include "runtime/Emulator/Races.h"
 #include "runtime/Emulator/SharedMemory.h"
+#include "runtime/Emulator/WarpAccesses.h"
 
 #include <array>
 #include <memory>
@@ -123,6 +124,9 @@ public:
   /// Lets others run, now and then.
   void mayYield();
 
+  /// Counts an access of the running thread, if the launch asks for traffic.
+  void record(const WarpAccesses::Access &access);
+
 private:
   /// Lanes that wait for the rest of those that take part.
   struct Rendezvous {
@@ -172,7 +176,8 @@ private:
   Races sharedRaces;
   std::vector<std::unique_ptr<Thread>> threads;
   std::vector<Warp> warps;
-  std::vector<unsigned> order; ///< Of warps, the first to run first.
+  std::vector<WarpAccesses> accesses; ///< Of warps, where traffic is counted.
+  std::vector<unsigned> order;        ///< Of warps, the first to run first.
   std::array<Barrier, numBarriers> barriers;
   unsigned numExited = 0;
   Thread *running = nullptr;

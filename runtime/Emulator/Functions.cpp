@@ -146,6 +146,13 @@ static void checkOrder(Block &block, const Access &access, std::size_t offset) {
                access.name(), access.bytes, offset, other->thread, other->site);
 }
 
+static void record(Block &block, const Access &access,
+                   std::optional<std::size_t> buffer) {
+  if (access.kind != AccessKind::both)
+    block.record({access.site, access.kind == AccessKind::store, buffer,
+                  access.address, access.bytes});
+}
+
 static void checkShared(Block &block, const Access &access) {
   SharedMemory &shared = block.shared();
   std::size_t offset = shared.getOffset(access.address);
@@ -169,6 +176,7 @@ static void checkShared(Block &block, const Access &access) {
   if (access.kind != AccessKind::load)
     shared.setState(offset, access.bytes, SharedMemory::State::written);
   checkOrder(block, access, offset);
+  record(block, access, /*buffer=*/{});
 }
 
 static void checkGlobal(Block &block, const Access &access) {
@@ -187,9 +195,8 @@ static void checkGlobal(Block &block, const Access &access) {
     block.fail(access.site,
                "global %s to buffer '%s', which may not be written",
                access.name(), place.buffer->name.c_str());
-  if (access.kind != AccessKind::store && block.options().bytesLoaded)
-    (*block.options().bytesLoaded)[std::size_t(
-        place.buffer - block.options().buffers.data())] += access.bytes;
+  record(block, access,
+         std::size_t(place.buffer - block.options().buffers.data()));
 }
 
 void *attn_emu_shared_memory() { return Block::current().shared().data(); }

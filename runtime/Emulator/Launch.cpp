@@ -61,8 +61,10 @@ Status emulator::launch(const KernelCode &kernel, void **arguments,
                         const LaunchOptions &options) {
   if (Status status = check(kernel, options); !status)
     return status;
-  if (options.bytesLoaded)
-    options.bytesLoaded->assign(options.buffers.size(), 0);
+  if (options.traffic) {
+    *options.traffic = {};
+    options.traffic->buffers.resize(options.buffers.size());
+  }
   Block block(kernel, arguments, options);
   // Blocks must not depend on their order: either of the two.
   bool isReversed = std::mt19937_64(options.seed)() % 2;

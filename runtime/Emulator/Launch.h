@@ -41,6 +41,21 @@ struct KernelCode {
   Dim3 blockSize = {0, 0, 0};
 };
 
+/// What a launch moves between a buffer and its threads. A sector is of 32
+/// bytes, and counts in each instruction of a warp that touches it.
+struct BufferTraffic {
+  std::uint64_t bytesLoaded = 0, bytesStored = 0;
+  std::uint64_t sectorsLoaded = 0, sectorsStored = 0;
+};
+
+struct Traffic {
+  std::vector<BufferTraffic> buffers; ///< Of `LaunchOptions::buffers`.
+  /// In which shared memory serves the instructions of warps, of at most 32
+  /// words in different banks each; and what would be enough if no two lanes
+  /// wanted different words of a bank.
+  std::uint64_t wavefronts = 0, leastWavefronts = 0;
+};
+
 struct LaunchOptions {
   Dim3 grid;  ///< Blocks.
   Dim3 block; ///< Threads of a block; at most 1024.
@@ -50,8 +65,8 @@ struct LaunchOptions {
   /// What decides the order in which threads run and asynchronous copies
   /// arrive. The same seed makes the same execution.
   std::uint64_t seed = 0;
-  /// If it is there, becomes the bytes that were loaded from each buffer.
-  std::vector<std::uint64_t> *bytesLoaded = nullptr;
+  /// If it is there, becomes what was loaded and stored.
+  Traffic *traffic = nullptr;
 };
 
 /// Executes a kernel for every thread of the grid, one block after another, in

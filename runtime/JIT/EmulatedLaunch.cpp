@@ -7,9 +7,10 @@
 
 #include "runtime/JIT/EmulatedLaunch.h"
 
-#include "runtime/Emulator/Launch.h"
 #include "runtime/JIT/LaunchSizes.h"
 #include "runtime/Support/Call.h"
+
+#include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
 #include <atomic>
@@ -18,10 +19,23 @@ using namespace attn;
 using namespace attn::emulator;
 using attn::jit::toLaunchSize;
 
-static thread_local jit::EmulatedLoads *currentLoads = nullptr;
+static thread_local jit::EmulatedTraffic *currentTraffic = nullptr;
 
-jit::EmulatedLoads::EmulatedLoads() { currentLoads = this; }
-jit::EmulatedLoads::~EmulatedLoads() { currentLoads = nullptr; }
+jit::EmulatedTraffic::EmulatedTraffic() { currentTraffic = this; }
+jit::EmulatedTraffic::~EmulatedTraffic() { currentTraffic = nullptr; }
+
+void jit::EmulatedTraffic::add(const std::vector<Buffer> &buffers,
+                               const Traffic &traffic) {
+  for (auto [buffer, added] : llvm::zip(buffers, traffic.buffers)) {
+    BufferTraffic &sum = ofBuffers[buffer.data];
+    sum.bytesLoaded += added.bytesLoaded;
+    sum.bytesStored += added.bytesStored;
+    sum.sectorsLoaded += added.sectorsLoaded;
+    sum.sectorsStored += added.sectorsStored;
+  }
+  numWavefronts += traffic.wavefronts;
+  numLeast += traffic.leastWavefronts;
+}
 
 /// The bytes between the first and the last element, of strides of any sign.
 static Buffer findBuffer(void **arguments, const std::int64_t *memref) {
@@ -68,12 +82,12 @@ static Status launchKernel(void (*entry)(void **), const char *name,
   options.seed = numLaunches++;
   for (std::int64_t i = 0; i < numMemrefs; ++i)
     options.buffers.push_back(findBuffer(arguments, memrefs + 3 * i));
-  std::vector<std::uint64_t> bytesLoaded;
-  if (currentLoads)
-    options.bytesLoaded = &bytesLoaded;
+  Traffic traffic;
+  if (currentTraffic)
+    options.traffic = &traffic;
   Status status = emulator::launch(kernel, arguments, options);
-  for (std::size_t i = 0; i < bytesLoaded.size(); ++i)
-    currentLoads->add(options.buffers[i].data, bytesLoaded[i]);
+  if (currentTraffic)
+    currentTraffic->add(options.buffers, traffic);
   return status;
 }
 

@@ -8,31 +8,39 @@
 #ifndef ATTN_RUNTIME_JIT_EMULATEDLAUNCH_H
 #define ATTN_RUNTIME_JIT_EMULATEDLAUNCH_H
 
+#include "runtime/Emulator/Launch.h"
+
 #include <cstdint>
 #include <map>
+#include <vector>
 
 namespace attn::jit {
 
-/// Adds up what the launches on this thread load from global memory, while it
-/// lives. There is one at a time on a thread.
-class EmulatedLoads {
+/// Adds up what the launches on this thread load and store, while it lives.
+/// There is one at a time on a thread.
+class EmulatedTraffic {
 public:
-  EmulatedLoads();
-  ~EmulatedLoads();
-  EmulatedLoads(const EmulatedLoads &) = delete;
-  EmulatedLoads &operator=(const EmulatedLoads &) = delete;
+  EmulatedTraffic();
+  ~EmulatedTraffic();
+  EmulatedTraffic(const EmulatedTraffic &) = delete;
+  EmulatedTraffic &operator=(const EmulatedTraffic &) = delete;
 
-  /// Adds `bytes` of a buffer that begins at `data`.
-  void add(const void *data, std::uint64_t bytes) { loaded[data] += bytes; }
+  /// Adds the traffic of a launch with these buffers.
+  void add(const std::vector<emulator::Buffer> &buffers,
+           const emulator::Traffic &traffic);
 
-  /// The bytes that were loaded from buffers that begin at `data`.
-  std::uint64_t bytesFrom(const void *data) const {
-    auto found = loaded.find(data);
-    return found == loaded.end() ? 0 : found->second;
+  /// Of buffers that begin at `data`.
+  emulator::BufferTraffic of(const void *data) const {
+    auto found = ofBuffers.find(data);
+    return found == ofBuffers.end() ? emulator::BufferTraffic() : found->second;
   }
+  /// See `emulator::Traffic`.
+  std::uint64_t wavefronts() const { return numWavefronts; }
+  std::uint64_t leastWavefronts() const { return numLeast; }
 
 private:
-  std::map<const void *, std::uint64_t> loaded;
+  std::map<const void *, emulator::BufferTraffic> ofBuffers;
+  std::uint64_t numWavefronts = 0, numLeast = 0;
 };
 
 } // namespace attn::jit

@@ -287,4 +287,104 @@ TEST(EmulatedKernels, CatchesTooLittleDynamicMemory) {
                "of bounds");
 }
 
+//===----------------------------------------------------------------------===//
+// Traffic
+//===----------------------------------------------------------------------===//
+
+/// What a warp moves through shared memory by numbers STRIDE apart.
+emulator::Traffic countStrided(std::int64_t stride) {
+  Expected<jit::EmulatedKernel> kernel =
+      compileKernel(replaceAll(R"(
+gpu.module @kernels {
+  gpu.func @strided(%in: memref<?xf32>, %out: memref<?xf32>)
+      workgroup(%buffer: memref<1024xf32, #gpu.address_space<workgroup>>) kernel {
+    %stride = arith.constant STRIDE : index
+    %i = gpu.thread_id x
+    %place = arith.muli %i, %stride : index
+    %v = memref.load %in[%i] : memref<?xf32>
+    memref.store %v, %buffer[%place] : memref<1024xf32, #gpu.address_space<workgroup>>
+    %w = memref.load %buffer[%place] : memref<1024xf32, #gpu.address_space<workgroup>>
+    memref.store %w, %out[%place] : memref<?xf32>
+    gpu.return
+  }
+})",
+                               "STRIDE", std::to_string(stride)),
+                    "strided");
+  EXPECT_TRUE(kernel) << kernel.error().message;
+  // From the begin of a sector on.
+  std::vector<float> in(64), out(1024 + 32);
+  auto findSector = [](std::vector<float> &data) {
+    auto address = std::bit_cast<std::uintptr_t>(data.data());
+    return std::int64_t((32 - address % 32) % 32 / sizeof(float));
+  };
+  KernelArguments arguments;
+  arguments.addMemRef(in, {32}, "in", /*isWritable=*/false, findSector(in));
+  arguments.addMemRef(out, {1024}, "out", /*isWritable=*/true, findSector(out));
+  emulator::Traffic traffic;
+  LaunchOptions options;
+  options.block = {32};
+  options.traffic = &traffic;
+  Status status = arguments.launch(*kernel, options);
+  EXPECT_TRUE(status) << status.error().message;
+  return traffic;
+}
+
+TEST(EmulatedKernels, CountsSectorsAndWavefronts) {
+  struct Case {
+    std::int64_t stride;
+    std::uint64_t sectors, wavefronts; ///< Of 32 numbers.
+  };
+  for (auto [stride, sectors, wavefronts] :
+       {Case{1, 4, 1}, {2, 8, 2}, {3, 12, 1}, {8, 32, 8}, {32, 32, 32}}) {
+    SCOPED_TRACE(stride);
+    emulator::Traffic traffic = countStrided(stride);
+    ASSERT_EQ(traffic.buffers.size(), 2u);
+    EXPECT_EQ(traffic.buffers[0].bytesLoaded, 128u);
+    EXPECT_EQ(traffic.buffers[0].sectorsLoaded, 4u);
+    EXPECT_EQ(traffic.buffers[1].bytesStored, 128u);
+    EXPECT_EQ(traffic.buffers[1].sectorsStored, sectors);
+    EXPECT_EQ(traffic.wavefronts, 2 * wavefronts); // A store and a load.
+    EXPECT_EQ(traffic.leastWavefronts, 2u);
+  }
+}
+
+/// Stores of 16 bytes, and `ldmatrix`: rows of 128 bytes all begin in the same
+/// bank, and those of 16 bytes more do not.
+TEST(EmulatedKernels, CountsWavefrontsOfMatrices) {
+  constexpr const char *text = R"(
+!buffer = memref<32xPITCHxf16, #gpu.address_space<workgroup>>
+gpu.module @kernels {
+  gpu.func @matrices(%out: memref<?xf16>) workgroup(%buffer: !buffer) kernel {
+    %c0 = arith.constant 0 : index
+    %i = gpu.thread_id x
+    %zeros = arith.constant dense<0.0> : vector<8xf16>
+    vector.store %zeros, %buffer[%i, %c0] {alignment = 16} : !buffer, vector<8xf16>
+    gpu.barrier
+    %m = nvgpu.ldmatrix %buffer[%i, %c0] {numTiles = 4 : i32, transpose = false}
+        : !buffer -> vector<4x2xf16>
+    %x = vector.extract %m[0, 0] : f16 from vector<4x2xf16>
+    memref.store %x, %out[%i] : memref<?xf16>
+    gpu.return
+  }
+})";
+  for (auto [pitch, wavefronts] :
+       {std::pair<int, std::uint64_t>{64, 32}, {72, 4}}) {
+    SCOPED_TRACE(pitch);
+    Expected<jit::EmulatedKernel> kernel = compileKernel(
+        replaceAll(text, "PITCH", std::to_string(pitch)), "matrices");
+    ASSERT_TRUE(kernel) << kernel.error().message;
+    std::vector<f16> out(32);
+    KernelArguments arguments;
+    arguments.addMemRef(out, {32}, "out");
+    emulator::Traffic traffic;
+    LaunchOptions options;
+    options.block = {32};
+    options.traffic = &traffic;
+    Status status = arguments.launch(*kernel, options);
+    ASSERT_TRUE(status) << status.error().message;
+    EXPECT_EQ(traffic.wavefronts, 2 * wavefronts);
+    EXPECT_EQ(traffic.leastWavefronts, 8u);
+  }
+}
+
 } // namespace

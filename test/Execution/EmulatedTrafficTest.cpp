@@ -7,7 +7,8 @@
 //
 // Bytes that the emulator loads from keys and values: for one query of each
 // head, each key and value that is visible, once for all heads that share it;
-// of many queries, the blocks that a tile sees.
+// of many queries, the blocks that a tile sees; and in how many sectors and
+// wavefronts memory serves that.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,6 +20,7 @@
 #include "runtime/JIT/Linker.h"
 #include "runtime/JIT/Target.h"
 #include "runtime/Support/Call.h"
+#include "test/Execution/TextReplacement.h"
 
 #include "mlir/ExecutionEngine/CRunnerUtils.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -29,6 +31,7 @@
 
 #include "gtest/gtest.h"
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <string>
@@ -71,20 +74,33 @@ Expected<std::unique_ptr<LinkedCode>> compile(const std::string &text) {
   return (*linker)->link(*object);
 }
 
-/// A buffer of zeros, of contiguous rows.
+/// A buffer of zeros, of contiguous rows, that begins where a sector of memory
+/// does, or `offset` elements behind that.
 template <typename Element, int rank> struct Tensor {
-  explicit Tensor(const std::array<std::int64_t, rank> &shape) {
+  explicit Tensor(const std::array<std::int64_t, rank> &shape,
+                  std::int64_t offset = 0) {
     std::int64_t count = 1;
     for (int dim = rank - 1; dim >= 0; --dim) {
       view.sizes[dim] = shape[std::size_t(dim)];
       view.strides[dim] = count;
       count *= shape[std::size_t(dim)];
     }
-    elements.resize(std::size_t(count));
-    view.basePtr = view.data = elements.data();
+    constexpr std::size_t alignment = 128;
+    std::size_t bytes = std::size_t(count + offset) * sizeof(Element);
+    memory.resize(bytes + alignment);
+    void *begin = memory.data();
+    std::size_t space = memory.size();
+    view.basePtr = static_cast<Element *>(
+        std::align(alignment, std::max<std::size_t>(bytes, 1), begin, space));
+    view.data = view.basePtr + offset;
     view.offset = 0;
   }
-  std::vector<Element> elements;
+
+  void set(const std::vector<Element> &elements) {
+    std::copy(elements.begin(), elements.end(), view.data);
+  }
+
+  std::vector<char> memory;
   StridedMemRefType<Element, rank> view;
 };
 
@@ -121,12 +137,12 @@ TEST(EmulatedTraffic, contiguous) {
     SCOPED_TRACE(keys);
     Tensor<Half, 4> query({2, 8, 1, size}), key({2, 2, keys, size}),
         value({2, 2, keys, size}), output({2, 8, 1, size});
-    EmulatedLoads loads;
+    EmulatedTraffic traffic;
     call(**code, {&query.view, &key.view, &value.view, &output.view});
     std::uint64_t bytes = std::uint64_t(2 * 2 * read * size) * sizeof(Half);
     if (keys > 0) {
-      EXPECT_EQ(loads.bytesFrom(key.view.data), bytes);
-      EXPECT_EQ(loads.bytesFrom(value.view.data), bytes);
+      EXPECT_EQ(traffic.of(key.view.data).bytesLoaded, bytes);
+      EXPECT_EQ(traffic.of(value.view.data).bytesLoaded, bytes);
     }
   }
 }
@@ -147,11 +163,61 @@ TEST(EmulatedTraffic, one_key_head) {
   constexpr std::int64_t keys = 301;
   Tensor<Half, 4> query({1, 40, 1, size}), key({1, 1, keys, size}),
       value({1, 1, keys, size}), output({1, 40, 1, size});
-  EmulatedLoads loads;
+  EmulatedTraffic traffic;
   call(**code, {&query.view, &key.view, &value.view, &output.view});
   std::uint64_t bytes = keys * size * sizeof(Half);
-  EXPECT_EQ(loads.bytesFrom(key.view.data), bytes);
-  EXPECT_EQ(loads.bytesFrom(value.view.data), bytes);
+  EXPECT_EQ(traffic.of(key.view.data).bytesLoaded, bytes);
+  EXPECT_EQ(traffic.of(value.view.data).bytesLoaded, bytes);
+}
+
+/// Whole tiles, of rows that begin at multiples of 16 bytes: nothing waits for
+/// a bank of shared memory, and all of each sector is used, once.
+TEST(EmulatedTraffic, aligned) {
+  const char *text = R"(
+    func.func @attn_kernel(%q: tensor<1x2x?xSIZExTYPE>, %k: tensor<1x2x?xSIZExTYPE>,
+                 %v: tensor<1x2x?xSIZExTYPE>) -> tensor<1x2x?xSIZExTYPE> {
+      %c2 = arith.constant 2 : index
+      %rows = tensor.dim %q, %c2 : tensor<1x2x?xSIZExTYPE>
+      %init = tensor.empty(%rows) : tensor<1x2x?xSIZExTYPE>
+      %o = attn.attention ins(%q, %k, %v : tensor<1x2x?xSIZExTYPE>,
+          tensor<1x2x?xSIZExTYPE>, tensor<1x2x?xSIZExTYPE>)
+          outs(%init : tensor<1x2x?xSIZExTYPE>)
+      return %o : tensor<1x2x?xSIZExTYPE>
+    })";
+  constexpr std::int64_t rows = 256, ofTile = 128, sectorBytes = 32;
+  for (const char *type : {"f16", "bf16"})
+    for (std::int64_t headSize : {64, 128}) {
+      SCOPED_TRACE(std::string(type) + " " + std::to_string(headSize));
+      Expected<std::unique_ptr<LinkedCode>> code = compile(test::replaceAll(
+          test::replaceAll(text, "SIZE", std::to_string(headSize)), "TYPE",
+          type));
+      ASSERT_TRUE(code) << code.error().message;
+      Tensor<Half, 4> query({1, 2, rows, headSize}),
+          key({1, 2, rows, headSize}), value({1, 2, rows, headSize}),
+          output({1, 2, rows, headSize});
+      std::uint64_t bytes = 2 * rows * std::uint64_t(headSize) * sizeof(Half);
+      EmulatedTraffic traffic;
+      call(**code, {&query.view, &key.view, &value.view, &output.view});
+      EXPECT_GT(traffic.wavefronts(), 0u);
+      EXPECT_EQ(traffic.wavefronts(), traffic.leastWavefronts());
+      EXPECT_EQ(traffic.of(query.view.data).bytesLoaded, bytes);
+      EXPECT_EQ(traffic.of(query.view.data).sectorsLoaded, bytes / sectorBytes);
+      for (const Tensor<Half, 4> *read : {&key, &value}) {
+        emulator::BufferTraffic of = traffic.of(read->view.data);
+        EXPECT_EQ(of.bytesLoaded, bytes * (rows / ofTile));
+        EXPECT_EQ(of.sectorsLoaded, of.bytesLoaded / sectorBytes);
+      }
+      EXPECT_EQ(traffic.of(output.view.data).bytesStored, bytes);
+      EXPECT_EQ(traffic.of(output.view.data).sectorsStored,
+                bytes / sectorBytes);
+      // Rows that begin anywhere are stored by elements, so that several
+      // instructions touch a sector.
+      Tensor<Half, 4> apart({1, 2, rows, headSize}, /*offset=*/1);
+      call(**code, {&query.view, &key.view, &value.view, &apart.view});
+      EXPECT_EQ(traffic.of(apart.view.data).bytesStored, bytes);
+      EXPECT_GT(traffic.of(apart.view.data).sectorsStored,
+                2 * bytes / sectorBytes);
+    }
 }
 
 /// Documents of 128 tokens, which the blocks of queries and keys are as large
@@ -177,13 +243,13 @@ TEST(EmulatedTraffic, documents) {
       value({1, 2, rows, size}), output({1, 2, rows, size});
   Tensor<std::int32_t, 2> documents({1, rows});
   for (std::int64_t i = 0; i < rows; ++i)
-    documents.elements[std::size_t(i)] = std::int32_t(i / ofDocument);
-  EmulatedLoads loads;
+    documents.view.data[i] = std::int32_t(i / ofDocument);
+  EmulatedTraffic traffic;
   call(**code,
        {&query.view, &key.view, &value.view, &documents.view, &output.view});
   std::uint64_t bytes = 2 * rows * size * sizeof(Half);
-  EXPECT_EQ(loads.bytesFrom(key.view.data), bytes);
-  EXPECT_EQ(loads.bytesFrom(value.view.data), bytes);
+  EXPECT_EQ(traffic.of(key.view.data).bytesLoaded, bytes);
+  EXPECT_EQ(traffic.of(value.view.data).bytesLoaded, bytes);
 }
 
 /// Pages of sequences of different lengths, which read what is stored.
@@ -212,17 +278,17 @@ TEST(EmulatedTraffic, paged) {
       keys({pages, 2, pageSize, size}), values({pages, 2, pageSize, size});
   Tensor<std::int32_t, 1> lengths({3});
   Tensor<std::int32_t, 2> table({3, ofSequence});
-  lengths.elements = {300, 0, 45};
+  lengths.set({300, 0, 45});
   // Entries behind the last key are no pages.
-  for (std::size_t i = 0; i < table.elements.size(); ++i)
-    table.elements[i] = i < 10               ? std::int32_t(19 - i)
-                        : i == 20 || i == 21 ? std::int32_t(i - 20)
-                                             : -1;
+  for (std::int64_t i = 0; i < 3 * ofSequence; ++i)
+    table.view.data[i] = i < 10               ? std::int32_t(19 - i)
+                         : i == 20 || i == 21 ? std::int32_t(i - 20)
+                                              : -1;
   std::int64_t n = ofSequence * pageSize;
-  EmulatedLoads loads;
+  EmulatedTraffic traffic;
   call(**code, {&query.view, &keys.view, &values.view, &lengths.view,
                 &table.view, &n, &output.view});
   std::uint64_t bytes = (300 + 45) * 2 * size * sizeof(Half);
-  EXPECT_EQ(loads.bytesFrom(keys.view.data), bytes);
-  EXPECT_EQ(loads.bytesFrom(values.view.data), bytes);
+  EXPECT_EQ(traffic.of(keys.view.data).bytesLoaded, bytes);
+  EXPECT_EQ(traffic.of(values.view.data).bytesLoaded, bytes);
 }
