@@ -135,47 +135,52 @@ LogicalResult verifyLayout(OnlineAttentionOp op) {
                  failed(verifyStaticSizes(op, op.getValue(), "value", 1, 2)));
 }
 
-/// Verifies key and value: of one float type, the query's, or a narrower one
-/// but in pairs; or of i8 with scales, in rows and for matrix units.
+/// Verifies the key or the value: of the query's type, or of a narrower float
+/// type but in pairs; or of i8 with scales, in rows and for matrix units.
+LogicalResult verifyFactor(OnlineAttentionOp op, Value factor, StringRef name,
+                           Value scales, ArrayRef<int64_t> shape) {
+  Type ofQuery = getElementTypeOrSelf(op.getQuery().getType());
+  Type type = getElementTypeOrSelf(factor.getType());
+  OnlineLayout layout = op.getLayout();
+  if (scales) {
+    bool takesIntegers =
+        layout == OnlineLayout::Rows || layout == OnlineLayout::Mma;
+    if (!takesIntegers || !type.isInteger(8))
+      return op.emitOpError()
+             << "operand '" << name << "_scales': expected a " << name
+             << " of i8 in layout<rows> or layout<mma>, got " << type
+             << " in layout<" << stringifyOnlineLayout(layout) << ">";
+    int64_t rows = cast<ShapedType>(factor.getType()).getDimSize(0);
+    if (ShapedType::isDynamic(rows))
+      rows = -1;
+    if (failed(verifyState(op, scales, (name + "_scales").str(), rows,
+                           Float32Type::get(op.getContext()))))
+      return failure();
+  } else if (type != ofQuery &&
+             (layout == OnlineLayout::Pairs || !isa<FloatType>(type) ||
+              type.getIntOrFloatBitWidth() >=
+                  ofQuery.getIntOrFloatBitWidth())) {
+    return op.emitOpError()
+           << "operand '" << name << "': expected " << ofQuery
+           << (layout == OnlineLayout::Pairs ? "" : " or a narrower float type")
+           << ", got " << factor.getType();
+  }
+  return verifyState(op, factor, name, shape, type);
+}
+
 LogicalResult verifyFactors(OnlineAttentionOp op) {
   auto query = cast<RankedTensorType>(op.getQuery().getType());
-  bool isInPairs = op.getLayout() == OnlineLayout::Pairs;
-  Type type = isInPairs ? query.getElementType()
-                        : getElementTypeOrSelf(op.getKey().getType());
-  if (op.getKeyScales() || op.getValueScales()) {
-    bool takesIntegers = op.getLayout() == OnlineLayout::Rows ||
-                         op.getLayout() == OnlineLayout::Mma;
-    if (!takesIntegers || !type.isInteger(8) || !op.getKeyScales() ||
-        !op.getValueScales())
-      return op.emitOpError()
-             << "operands 'key_scales' and 'value_scales': expected both, with "
-                "layout<rows> or layout<mma> and keys and values of i8, got "
-                "layout<"
-             << stringifyOnlineLayout(op.getLayout()) << "> and a key of "
-             << type;
-    Type f32 = Float32Type::get(op.getContext());
-    int64_t keys = cast<ShapedType>(op.getKey().getType()).getDimSize(0);
-    if (ShapedType::isDynamic(keys))
-      keys = -1;
-    if (failed(verifyState(op, op.getKeyScales(), "key_scales", keys, f32)) ||
-        failed(verifyState(op, op.getValueScales(), "value_scales", keys, f32)))
-      return failure();
-  } else if (!isa<FloatType>(type) ||
-             (type != query.getElementType() &&
-              type.getIntOrFloatBitWidth() >= query.getElementTypeBitWidth()))
-    return op.emitOpError()
-           << "operand 'key': expected " << query.getElementType()
-           << " or a narrower float type, got " << op.getKey().getType();
   int64_t keySize = query.getDimSize(op.hasRowPerQuery() ? 1 : 0);
-  if (isInPairs)
+  if (op.getLayout() == OnlineLayout::Pairs)
     keySize *= 2;
-  SmallVector<int64_t> values = {
+  SmallVector<int64_t> value = {
       -1, cast<ShapedType>(op.getValue().getType()).getDimSize(1)};
   if (op.getPackedValues())
-    values.push_back(OnlineAttentionOp::kKeysPerPack);
-  return failure(
-      failed(verifyState(op, op.getKey(), "key", {-1, keySize}, type)) ||
-      failed(verifyState(op, op.getValue(), "value", values, type)));
+    value.push_back(OnlineAttentionOp::kKeysPerPack);
+  return failure(failed(verifyFactor(op, op.getKey(), "key", op.getKeyScales(),
+                                     {-1, keySize})) ||
+                 failed(verifyFactor(op, op.getValue(), "value",
+                                     op.getValueScales(), value)));
 }
 
 /// Verifies the accumulator, maximum, sum and scale.

@@ -82,10 +82,10 @@ def Attn_OnlineAttentionOp : Attn_OnlineOp<"online_attention", [
 
     - In `lanes`, the lanes of vectors are queries, and nothing is ever reduced
       across them. The query has the type of the state; `key` and `value` have it,
-      too, or a narrower one.
+      too, or each a narrower one.
     - In `rows`, for `n` queries, at most `L`, the lanes are elements of a head.
-      Types are those of `lanes`, or `key` and `value` are of i8, with `key_scales`
-      and `value_scales` `(Skv)`, what elements of their rows are multiplied by.
+      Types are those of `lanes`; `key` and `value` may also be of i8, with `key_scales`
+      or `value_scales` `(Skv)`, what elements of their rows are multiplied by.
     - In `pairs`, for instructions that multiply and add pairs of bf16, the state is
       of f32 and the rest of bf16. Elements `2i` and `2i+1` of a query lie side by
       side. The weights `P` are rounded to bf16 before they are multiplied by
@@ -95,7 +95,7 @@ def Attn_OnlineAttentionOp : Attn_OnlineOp<"online_attention", [
       op is tiled along the keys at multiples of 32. With `keeps_packs`, the tile
       packs the values of the keys that it sees, in an `attn.kept_packs`.
     - In `mma`, for matrix units, the state is of f32, and the query of f16, bf16 or
-      f32. `key` and `value` have its type or a narrower one.
+      f32. `key` and `value` are as in `rows`.
 
     `batch` and `head` are the `b` and `h` that regions see; `position` is the
     position `p` of query 0, `first_key` the `j` of key 0. Only the first
@@ -147,7 +147,8 @@ def Attn_OnlineAttentionOp : Attn_OnlineOp<"online_attention", [
     (`keeps_packs` $keeps_packs^)? (`in_pages` $in_pages^)?
     (`bounded` $bounded^)? (`next_tile` $next_tile^)?
     `ins` `(` $query `,` $key `,` $value `:` type($query) `,` type($key) `,` type($value) `)`
-    (`scales` `(` $key_scales^ `,` $value_scales `:` type($key_scales) `,` type($value_scales) `)`)?
+    (`key_scales` `(` $key_scales^ `:` type($key_scales) `)`)?
+    (`value_scales` `(` $value_scales^ `:` type($value_scales) `)`)?
     `outs` `(` $outs `:` type($outs) `)`
     `at` `(` $batch `,` $head `,` $position `,` $first_key `)`
     `queries` `(` $num_queries `)` `exact` `(` $exact `)`

@@ -87,12 +87,6 @@ static LogicalResult checkUse(CacheReadOp read, OpOperand &use) {
   if (!key || !value)
     return op.emitOpError("is lowered for a GPU with keys and values that are "
                           "both in caches, or neither");
-  Type ofKeys = key.getCacheType().getElementType(),
-       ofValues = value.getCacheType().getElementType();
-  if (ofKeys != ofValues)
-    return op.emitOpError("is lowered for a GPU with caches of one element "
-                          "type only, got keys of ")
-           << ofKeys << " and values of " << ofValues;
   return success();
 }
 

@@ -78,11 +78,6 @@ std::optional<CachedRows> CachedRows::match(Value matrix) {
                     slice.getMixedOffsets()[1], first, size, matrix);
 }
 
-bool CachedRows::areAlike(Value a, Value b) {
-  auto first = match(a), second = match(b);
-  return first && second && first->getElementType() == second->getElementType();
-}
-
 std::optional<int64_t> CachedRows::getUnit() {
   if (!read.getRing() && !read.getTable())
     return 0;

@@ -37,9 +37,6 @@ public:
   /// Nothing if `matrix` is something else.
   static std::optional<CachedRows> match(Value matrix);
 
-  /// Whether two matrices are both that, with elements of one type.
-  static bool areAlike(Value a, Value b);
-
   /// Of the cache.
   Type getElementType() { return read.getCacheType().getElementType(); }
 

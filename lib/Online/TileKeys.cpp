@@ -183,8 +183,7 @@ std::optional<CachedOperands> findCached(OnlineAttentionOp op, int64_t &block) {
   bool hasPacks = op.getPackedValues() || op.getKeepsPacks();
   if (hasPacks)
     value = std::nullopt;
-  if (!key || (!value && !hasPacks) || block <= 0 ||
-      (value && !CachedRows::areAlike(op.getKey(), op.getValue())))
+  if (!key || (!value && !hasPacks) || block <= 0)
     return std::nullopt;
   OpFoldResult first = getAsOpFoldResult(op.getFirstKey());
   if (!isEqualConstantIntOrValue(key->getFirst(), first) ||
@@ -490,8 +489,7 @@ private:
         }))
       read.emitRemark(
           "is written out as a whole in every call: attention reads keys "
-          "and values where they lie if both are in caches of one element "
-          "type");
+          "and values where they lie if both are in caches");
   }
 };
 } // namespace

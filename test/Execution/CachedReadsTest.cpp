@@ -240,6 +240,10 @@ void runRandom(std::uint64_t seed, bool onThreads, const Choices &choices) {
     offsets.push_back(length - queries);
     longest = std::max(longest, length);
   }
+  // Values may be of a type of their own.
+  ElementType valueType =
+      random.chance(0.2) ? random.pick<ElementType>({ElementType::i8, readType})
+                         : type;
   // More may be stored of the values.
   std::vector<Index> valueLengths = lengths;
   if (!hasRing && random.chance(0.2))
@@ -270,8 +274,8 @@ void runRandom(std::uint64_t seed, bool onThreads, const Choices &choices) {
   StoredOperand key =
                     createOperand("key", keyKind, type, readType, heads,
                                   keyRows, keySize, lengths, numHidden, random),
-                value = createOperand("value", valueKind, type, readType, heads,
-                                      valueRows, valueSize, valueLengths,
+                value = createOperand("value", valueKind, valueType, readType,
+                                      heads, valueRows, valueSize, valueLengths,
                                       numHidden, random);
   TestTensor query(readType, {batch, heads * group, queries, keySize}),
       queryDocuments(ElementType::i32, {batch, queries}),

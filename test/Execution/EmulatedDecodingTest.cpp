@@ -21,6 +21,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <numeric>
+#include <optional>
 
 using namespace attn;
 using namespace attn::test;
@@ -129,7 +130,7 @@ namespace {
 
 /// Attention of one query of each head on caches.
 struct CachedAttentionText {
-  ElementType type, stored; ///< Of queries, and of caches.
+  ElementType type, stored, values; ///< Of queries, and of the two caches.
   Index heads = 1, group = 4;
   Index rows; ///< Of a page, or a ring.
   Index headSize = 32;
@@ -138,9 +139,8 @@ struct CachedAttentionText {
 
   bool isPaged() const { return kind == CacheKind::paged; }
   bool isRing() const { return kind == CacheKind::ring; }
-  bool hasScales() const { return stored == ElementType::i8; }
 
-  CacheText cache(const string &name) const {
+  CacheText cache(const string &name, ElementType stored) const {
     return {.name = name,
             .kind = kind,
             .stored = stored,
@@ -156,9 +156,13 @@ struct CachedAttentionText {
                                       const TestTensor &keyScales,
                                       const TestTensor &values,
                                       const TestTensor &valueScales) const {
-    if (hasScales())
-      return {query, keys, keyScales, values, valueScales};
-    return {query, keys, values};
+    std::vector<TestArgument> all = {query, keys};
+    if (stored == ElementType::i8)
+      all.emplace_back(keyScales);
+    all.emplace_back(values);
+    if (this->values == ElementType::i8)
+      all.emplace_back(valueScales);
+    return all;
   }
 
   /// Of a ring, to the tokens that it holds, by their distance.
@@ -171,7 +175,8 @@ struct CachedAttentionText {
            key = tensorType(batch + "x" + std::to_string(heads) + "x?x" + size,
                             type),
            clauses = "lengths(%lengths : " + lengths + ")";
-    CacheText keys = cache("%keys"), values = cache("%values");
+    CacheText keys = cache("%keys", stored),
+              values = cache("%values", this->values);
     return "func.func @f(%q: " + query + ", " + keys.parameters() + ", " +
            values.parameters() + ", %lengths: " + lengths +
            (isPaged()  ? ", %table: tensor<" + batch + "x?xi32>"
@@ -217,10 +222,13 @@ void setRow(TestTensor &cache, const Shape &at, bool isStored, Random &random) {
 
 namespace {
 
+/// Values are stored as keys are, if `valuesStored` says nothing else.
 void testCaches(CacheKind kind, CachedTypes types,
-                const std::vector<Index> &lengths, Random &random) {
+                const std::vector<Index> &lengths, Random &random,
+                std::optional<ElementType> valuesStored = {}) {
   CachedAttentionText text{.type = types.type,
                            .stored = types.stored,
+                           .values = valuesStored.value_or(types.stored),
                            .heads = random.between(1, 2),
                            .group = random.pick<Index>({1, 4}),
                            .rows = random.pick<Index>({8, 16, 32, 128, 24}),
@@ -234,7 +242,7 @@ void testCaches(CacheKind kind, CachedTypes types,
         rows = text.isPaged() ? pageSize : n;
   TestTensor query(types.type, {batch, heads * text.group, 1, headSize}),
       keys(types.stored, {entries, heads, rows, headSize}),
-      values(types.stored, keys.shape()),
+      values(text.values, keys.shape()),
       keyScales(ElementType::f32, {entries, heads, rows}),
       valueScales(ElementType::f32, keyScales.shape()),
       table(ElementType::i32, {batch, ofSequence});
@@ -273,6 +281,7 @@ void testCaches(CacheKind kind, CachedTypes types,
 void testRings(CachedTypes types, Random &random) {
   CachedAttentionText text{.type = types.type,
                            .stored = types.stored,
+                           .values = types.stored,
                            .heads = random.between(1, 2),
                            .group = random.pick<Index>({1, 4}),
                            .rows = random.pick<Index>({8, 24, 64, 320}),
@@ -337,10 +346,23 @@ TEST(EmulatedDecoding, rings) {
     forSeeds(seed++, 1, [&](Random &random) { testRings(types, random); });
 }
 
+/// Keys and values in caches of different types.
+TEST(EmulatedDecoding, mixedTypes) {
+  using enum ElementType;
+  std::uint64_t seed = 1;
+  for (auto [types, values] :
+       {std::pair<CachedTypes, ElementType>{{f16, i8}, f16}, {{f32, bf16}, i8}})
+    forSeeds(seed++, 1, [&](Random &random) {
+      testCaches(CacheKind::paged, types, {7, random.between(100, 300)}, random,
+                 values);
+    });
+}
+
 /// What is wrong with lengths and tables ends the launch of the check.
 TEST(EmulatedDecoding, wrongLengths) {
   string text = CachedAttentionText{.type = ElementType::f16,
                                     .stored = ElementType::f16,
+                                    .values = ElementType::f16,
                                     .rows = 16,
                                     .kind = CacheKind::paged}
                     .write();

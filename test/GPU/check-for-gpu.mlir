@@ -64,22 +64,6 @@ func.func @merge(%q: !rows, %l: tensor<1x2x20xf64>) -> !rows {
 // -----
 
 !rows = tensor<1x2x1x16xf16>
-!integers = tensor<1x2x64x16xi8>
-!scales = tensor<1x2x64xf32>
-!keys = tensor<1x2x64x16xf16>
-func.func @types(%q: !rows, %c: !integers, %s: !scales, %d: !keys, %l: tensor<1xi32>) -> !rows {
-  %init = tensor.empty() : !rows
-  %k = attn.cache_read ins(%c, %s : !integers, !scales) lengths(%l : tensor<1xi32>) -> !keys
-  %v = attn.cache_read ins(%d : !keys) lengths(%l : tensor<1xi32>) -> !keys
-  %a = attn.attention ins(%q, %k, %k : !rows, !keys, !keys) outs(%init : !rows)
-  // expected-error @+1 {{'attn.attention' op is lowered for a GPU with caches of one element type only, got keys of 'i8' and values of 'f16'}}
-  %r = attn.attention ins(%a, %k, %v : !rows, !keys, !keys) outs(%init : !rows)
-  return %r : !rows
-}
-
-// -----
-
-!rows = tensor<1x2x1x16xf16>
 !keys = tensor<1x2x64x16xf16>
 func.func @one_cache(%q: !rows, %c: !keys, %v: !keys, %l: tensor<1xi32>) -> !rows {
   %init = tensor.empty() : !rows

@@ -186,7 +186,7 @@ func.func @integers(%q: tensor<16x40xf16>, %k: tensor<32x40xi8>, %ks: tensor<32x
     %s1 = linalg.fill ins(%f0 : f32) outs(%e1 : tensor<16xf32>) -> tensor<16xf32>
     %t:3 = attn.online_attention layout<mma>
         ins(%qp, %k, %v : tensor<16x40xf16>, tensor<32x40xi8>, tensor<32x40xi8>)
-        scales(%ks, %vs : tensor<32xf32>, tensor<32xf32>)
+        key_scales(%ks : tensor<32xf32>) value_scales(%vs : tensor<32xf32>)
         outs(%s0, %s1, %s1 : tensor<16x40xf32>, tensor<16xf32>, tensor<16xf32>)
         at(%c0, %c0, %c0, %c0) queries(%c16) exact(%exact)
         -> tensor<16x40xf32>, tensor<16xf32>, tensor<16xf32>

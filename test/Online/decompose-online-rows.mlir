@@ -94,7 +94,7 @@ func.func @quantized(%k: tensor<?x32xi8>, %v: tensor<?x16xi8>, %ks: tensor<?xf32
   %vs0 = tensor.extract_slice %vs[0] [%n] [1] : tensor<?xf32> to tensor<?xf32>
   %r:3 = attn.online_attention layout<rows>
       ins(%q, %k0, %v0 : !q, tensor<?x32xi8>, tensor<?x16xi8>)
-      scales(%ks0, %vs0 : tensor<?xf32>, tensor<?xf32>)
+      key_scales(%ks0 : tensor<?xf32>) value_scales(%vs0 : tensor<?xf32>)
       outs(%o, %m, %l : !o, !l, !l) at(%c0, %c0, %c0, %c0) queries(%c3)
       exact(%exact) -> !o, !l, !l
   return %r#0 : !o

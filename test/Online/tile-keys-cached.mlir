@@ -243,12 +243,12 @@ func.func @odd_pages(%q: !q, %keys: tensor<?x2x12x16xf32>, %values: tensor<?x2x1
   return %r#0, %r#1, %r#2 : !q, !l, !l
 }
 
-// Keys and values of different types are read as a whole.
+// Keys and values of different types are read in place.
 // CHECK-LABEL: func.func @other_types(
 // CHECK-SAME: %{{[^:]*}}: {{[^:]*}}, %[[KEYS:[^:]*]]: tensor<?x2x24x16xf16>, %[[VALUES:[^:]*]]: tensor<?x2x24x16xf32>, %[[LENGTHS:[^:]*]]: tensor<?xi32>, %[[TABLE:[^:]*]]: tensor<?x?xi32>, %[[B:[^:]*]]: index, %[[H:[^:]*]]: index, %[[N:[^:]*]]: index,
-// CHECK: attn.cache_read ins(%[[KEYS]]
-// CHECK: attn.cache_read ins(%[[VALUES]]
-// CHECK-NOT: tensor.extract_slice %[[KEYS]]
+// CHECK-NOT: attn.cache_read
+// CHECK: tensor.extract_slice %[[KEYS]]
+// CHECK: tensor.extract_slice %[[VALUES]]
 // CHECK: return
 func.func @other_types(%q: !q, %keys: tensor<?x2x24x16xf16>, %values: tensor<?x2x24x16xf32>,
     %lengths: !lengths, %table: !table, %b: index, %h: index, %n: index, %acc: !q,
@@ -324,7 +324,7 @@ func.func @quantized(%q: !q, %keys: tensor<?x2x24x16xi8>, %values: tensor<?x2x24
 // CHECK-LABEL: func.func @quantized_rows(
 // CHECK-NOT: linalg.generic
 // CHECK: attn.online_attention layout<rows> ins(%{{.*}}, %{{.*}}, %{{.*}} : tensor<3x16xf32>, tensor<?x16xi8>, tensor<?x16xi8>)
-// CHECK-SAME: scales(%{{.*}}, %{{.*}} : tensor<?xf32>, tensor<?xf32>)
+// CHECK-SAME: key_scales(%{{.*}} : tensor<?xf32>) value_scales(%{{.*}} : tensor<?xf32>)
 func.func @quantized_rows(%q: tensor<3x16xf32>, %keys: tensor<?x2x24x16xi8>, %values: tensor<?x2x24x16xi8>,
     %key_scales: tensor<?x2x24xf32>, %value_scales: tensor<?x2x24xf32>,
     %lengths: !lengths, %table: !table, %b: index, %h: index, %n: index, %acc: tensor<3x16xf32>,
@@ -357,7 +357,7 @@ func.func @quantized_rows(%q: tensor<3x16xf32>, %keys: tensor<?x2x24x16xi8>, %va
 // CHECK-LABEL: func.func @quantized_matrices(
 // CHECK-NOT: linalg.generic
 // CHECK: attn.online_attention layout<mma> ins(%{{.*}}, %{{.*}}, %{{.*}} : tensor<16x16xf32>, tensor<?x16xi8>, tensor<?x16xi8>)
-// CHECK-SAME: scales(%{{.*}}, %{{.*}} : tensor<?xf32>, tensor<?xf32>)
+// CHECK-SAME: key_scales(%{{.*}} : tensor<?xf32>) value_scales(%{{.*}} : tensor<?xf32>)
 func.func @quantized_matrices(%q: tensor<16x16xf32>, %keys: tensor<?x2x24x16xi8>, %values: tensor<?x2x24x16xi8>,
     %key_scales: tensor<?x2x24xf32>, %value_scales: tensor<?x2x24xf32>,
     %lengths: !lengths, %table: !table, %b: index, %h: index, %n: index, %acc: tensor<16x16xf32>,

@@ -2,23 +2,19 @@
 
 // Caches whose keys and values are not read where they lie.
 
-// Keys and values of different types, which a block would have to convert to one.
+// Values that are in no cache.
 
 !q = tensor<?x8x1x64xf32>
 !keys = tensor<?x2x16x64xf16>
-!values = tensor<?x2x16x64xf32>
 !kv = tensor<?x2x?x64xf32>
 
-func.func @decode(%query: !q, %keys: !keys, %values: !values,
+func.func @decode(%query: !q, %keys: !keys, %values: !kv,
                   %lengths: tensor<?xi32>, %table: tensor<?x?xi32>,
                   %size: index, %out: !q) -> !q {
   // expected-remark @below {{is written out as a whole in every call}}
   %k = attn.cache_read ins(%keys : !keys) lengths(%lengths : tensor<?xi32>)
       table(%table : tensor<?x?xi32>) size(%size) -> !kv
-  // expected-remark @below {{is written out as a whole in every call}}
-  %v = attn.cache_read ins(%values : !values) lengths(%lengths : tensor<?xi32>)
-      table(%table : tensor<?x?xi32>) size(%size) -> !kv
-  %r = attn.attention ins(%query, %k, %v : !q, !kv, !kv) outs(%out : !q)
+  %r = attn.attention ins(%query, %k, %values : !q, !kv, !kv) outs(%out : !q)
       mask key_padding(%lengths : tensor<?xi32>)
   return %r : !q
 }
@@ -74,6 +70,26 @@ func.func @pages(%query: !q, %keys: !pages, %values: !pages,
   %k = attn.cache_read ins(%keys : !pages) lengths(%lengths : tensor<?xi32>)
       table(%table : tensor<?x?xi32>) size(%size) -> !kv
   %v = attn.cache_read ins(%values : !pages) lengths(%lengths : tensor<?xi32>)
+      table(%table : tensor<?x?xi32>) size(%size) -> !kv
+  %r = attn.attention ins(%query, %k, %v : !q, !kv, !kv) outs(%out : !q)
+      mask key_padding(%lengths : tensor<?xi32>)
+  return %r : !q
+}
+
+// -----
+
+!q = tensor<?x8x1x64xf32>
+!keys = tensor<?x2x16x64xf16>
+!values = tensor<?x2x16x64xf32>
+!kv = tensor<?x2x?x64xf32>
+
+// Nor is one of two types.
+func.func @types(%query: !q, %keys: !keys, %values: !values,
+                 %lengths: tensor<?xi32>, %table: tensor<?x?xi32>,
+                 %size: index, %out: !q) -> !q {
+  %k = attn.cache_read ins(%keys : !keys) lengths(%lengths : tensor<?xi32>)
+      table(%table : tensor<?x?xi32>) size(%size) -> !kv
+  %v = attn.cache_read ins(%values : !values) lengths(%lengths : tensor<?xi32>)
       table(%table : tensor<?x?xi32>) size(%size) -> !kv
   %r = attn.attention ins(%query, %k, %v : !q, !kv, !kv) outs(%out : !q)
       mask key_padding(%lengths : tensor<?xi32>)

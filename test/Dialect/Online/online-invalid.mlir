@@ -138,10 +138,10 @@ func.func @key_rank(%q: tensor<16x8xf32>, %k: tensor<1x9x16xf32>, %v: tensor<9x4
 
 func.func @scales_of_floats(%q: tensor<3x16xf32>, %k: tensor<9x16xf32>, %s: tensor<9xf32>,
     %o: tensor<3x16xf32>, %m: tensor<8xf32>, %n: index, %e: i1) {
-  // expected-error @below {{operands 'key_scales' and 'value_scales': expected both, with layout<rows> or layout<mma> and keys and values of i8, got layout<rows> and a key of 'f32'}}
+  // expected-error @below {{operand 'key_scales': expected a key of i8 in layout<rows> or layout<mma>, got 'f32' in layout<rows>}}
   %r:3 = attn.online_attention layout<rows>
       ins(%q, %k, %k : tensor<3x16xf32>, tensor<9x16xf32>, tensor<9x16xf32>)
-      scales(%s, %s : tensor<9xf32>, tensor<9xf32>)
+      key_scales(%s : tensor<9xf32>) value_scales(%s : tensor<9xf32>)
       outs(%o, %m, %m : tensor<3x16xf32>, tensor<8xf32>, tensor<8xf32>)
       at(%n, %n, %n, %n) queries(%n) exact(%e)
       -> tensor<3x16xf32>, tensor<8xf32>, tensor<8xf32>
@@ -155,7 +155,7 @@ func.func @scales_of_other_keys(%q: tensor<3x16xf32>, %k: tensor<9x16xi8>, %s: t
   // expected-error @below {{operand 'key_scales': expected shape (9) of 'f32', got 'tensor<8xf32>'}}
   %r:3 = attn.online_attention layout<rows>
       ins(%q, %k, %k : tensor<3x16xf32>, tensor<9x16xi8>, tensor<9x16xi8>)
-      scales(%s, %s : tensor<8xf32>, tensor<8xf32>)
+      key_scales(%s : tensor<8xf32>) value_scales(%s : tensor<8xf32>)
       outs(%o, %m, %m : tensor<3x16xf32>, tensor<8xf32>, tensor<8xf32>)
       at(%n, %n, %n, %n) queries(%n) exact(%e)
       -> tensor<3x16xf32>, tensor<8xf32>, tensor<8xf32>
@@ -190,11 +190,11 @@ func.func @key_type(%q: tensor<16x8xf32>, %k: tensor<9x16xf64>, %v: tensor<9x4xf
 
 // -----
 
-func.func @value_type(%q: tensor<16x8xf32>, %k: tensor<9x16xf32>, %v: tensor<9x4xbf16>,
+func.func @value_type(%q: tensor<16x8xf32>, %k: tensor<9x16xf32>, %v: tensor<9x4xf64>,
     %o: tensor<4x8xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>, %n: index, %e: i1) {
-  // expected-error @below {{operand 'value': expected shape (any, 4) of 'f32', got 'tensor<9x4xbf16>'}}
+  // expected-error @below {{operand 'value': expected 'f32' or a narrower float type, got 'tensor<9x4xf64>'}}
   %r:3 = attn.online_attention
-      ins(%q, %k, %v : tensor<16x8xf32>, tensor<9x16xf32>, tensor<9x4xbf16>)
+      ins(%q, %k, %v : tensor<16x8xf32>, tensor<9x16xf32>, tensor<9x4xf64>)
       outs(%o, %m, %l : tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>)
       at(%n, %n, %n, %n) queries(%n) exact(%e)
       -> tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>
@@ -607,11 +607,11 @@ func.func @rows_key_size(%q: tensor<3x16xf32>, %k: tensor<9x15xf16>, %v: tensor<
 
 // -----
 
-func.func @rows_value_type(%q: tensor<3x16xf32>, %k: tensor<9x16xf16>, %v: tensor<9x32xf32>,
+func.func @rows_value_type(%q: tensor<3x16xf32>, %k: tensor<9x16xf16>, %v: tensor<9x32xi16>,
     %o: tensor<3x32xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>, %n: index, %e: i1) {
-  // expected-error @below {{operand 'value': expected shape (any, 32) of 'f16', got 'tensor<9x32xf32>'}}
+  // expected-error @below {{operand 'value': expected 'f32' or a narrower float type, got 'tensor<9x32xi16>'}}
   %r:3 = attn.online_attention layout<rows>
-      ins(%q, %k, %v : tensor<3x16xf32>, tensor<9x16xf16>, tensor<9x32xf32>)
+      ins(%q, %k, %v : tensor<3x16xf32>, tensor<9x16xf16>, tensor<9x32xi16>)
       outs(%o, %m, %l : tensor<3x32xf32>, tensor<8xf32>, tensor<8xf32>)
       at(%n, %n, %n, %n) queries(%n) exact(%e)
       -> tensor<3x32xf32>, tensor<8xf32>, tensor<8xf32>

@@ -201,13 +201,29 @@ func.func @all_finite(%t: tensor<?x4xf16>,
 // Rows of i8 have scales.
 // CHECK-LABEL: func.func @scales(
 // CHECK: attn.online_attention layout<rows> ins(%{{.*}} : tensor<3x16xf32>, tensor<?x16xi8>, tensor<?x16xi8>)
-// CHECK-SAME: scales(%{{.*}}, %{{.*}} : tensor<?xf32>, tensor<?xf32>) outs(
+// CHECK-SAME: key_scales(%{{.*}} : tensor<?xf32>) value_scales(%{{.*}} : tensor<?xf32>) outs(
 func.func @scales(%q: tensor<3x16xf32>, %k: tensor<?x16xi8>, %s: tensor<?xf32>,
                   %o: tensor<3x16xf32>, %m: tensor<8xf32>, %n: index, %e: i1)
     -> tensor<3x16xf32> {
   %r:3 = attn.online_attention layout<rows>
       ins(%q, %k, %k : tensor<3x16xf32>, tensor<?x16xi8>, tensor<?x16xi8>)
-      scales(%s, %s : tensor<?xf32>, tensor<?xf32>)
+      key_scales(%s : tensor<?xf32>) value_scales(%s : tensor<?xf32>)
+      outs(%o, %m, %m : tensor<3x16xf32>, tensor<8xf32>, tensor<8xf32>)
+      at(%n, %n, %n, %n) queries(%n) exact(%e)
+      -> tensor<3x16xf32>, tensor<8xf32>, tensor<8xf32>
+  return %r#0 : tensor<3x16xf32>
+}
+
+// Also where values are of another type.
+// CHECK-LABEL: func.func @value_scales(
+// CHECK: attn.online_attention layout<rows> ins(%{{.*}} : tensor<3x16xf32>, tensor<?x16xf16>, tensor<?x16xi8>)
+// CHECK-SAME: value_scales(%{{.*}} : tensor<?xf32>) outs(
+func.func @value_scales(%q: tensor<3x16xf32>, %k: tensor<?x16xf16>, %v: tensor<?x16xi8>,
+                        %s: tensor<?xf32>, %o: tensor<3x16xf32>, %m: tensor<8xf32>,
+                        %n: index, %e: i1) -> tensor<3x16xf32> {
+  %r:3 = attn.online_attention layout<rows>
+      ins(%q, %k, %v : tensor<3x16xf32>, tensor<?x16xf16>, tensor<?x16xi8>)
+      value_scales(%s : tensor<?xf32>)
       outs(%o, %m, %m : tensor<3x16xf32>, tensor<8xf32>, tensor<8xf32>)
       at(%n, %n, %n, %n) queries(%n) exact(%e)
       -> tensor<3x16xf32>, tensor<8xf32>, tensor<8xf32>
