@@ -86,6 +86,13 @@ int64_t CacheModel::getStages(int64_t bytes, int64_t queryBytes, int64_t size,
                              kMost);
 }
 
+int64_t CacheModel::getWorkgroups(int64_t bytes, int64_t size,
+                                  int64_t warpRows) const {
+  int64_t ofEach = getStages(bytes, /*queryBytes=*/0, size, warpRows) * bytes +
+                   kReservedOfWorkgroup;
+  return std::max<int64_t>(target.getGpuSharedBytes() / ofEach, 1);
+}
+
 int64_t CacheModel::getBytesUnderWay() const {
   return target.getMemoryNs() * target.getMemoryGbs();
 }

@@ -24,6 +24,10 @@ namespace mlir::attn {
 /// beside what it asks for.
 inline constexpr int64_t kReservedOfWorkgroup = 1 << 10;
 
+/// Bytes between two rows in workgroup memory, so that rows that are read at
+/// once begin in different banks.
+inline constexpr int64_t kBytesBetweenRows = 16;
+
 /// Bytes, aligned to as many, in which a processor's own prefetchers follow a
 /// stream, whatever pages the system has.
 inline constexpr int64_t kBytesOfRun = 4096;
@@ -130,6 +134,9 @@ public:
   /// which 164 KB of sm_80 have some for queries; else 1.
   int64_t getStages(int64_t bytes, int64_t queryBytes, int64_t size,
                     int64_t warpRows) const;
+  /// Workgroups that have room on a multiprocessor of a GPU at once, by such
+  /// blocks alone.
+  int64_t getWorkgroups(int64_t bytes, int64_t size, int64_t warpRows) const;
   /// Blocks of which it is looked up where they begin that have to be known
   /// before one is read, for its first lines to be there.
   int64_t getBlocksLookedUp() const { return 3; }

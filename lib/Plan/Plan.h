@@ -41,10 +41,9 @@ inline constexpr int64_t kWarpsOfWorkgroup = 4, kMostKeysOfBlock = 64;
 /// rows in a warp.
 inline constexpr int64_t kFewRows = kWarpsOfWorkgroup * kRowsOfWarp;
 
-/// Workgroups of a multiprocessor that parts of keys are computed by; and about
-/// as many keys as a part has at least: another one would cost more than it
-/// saves.
-inline constexpr int64_t kPartsOfMultiprocessor = 4, kLeastKeysOfPart = 256;
+/// About as many keys as a part has at least that workgroups of a GPU share:
+/// another one would cost more than it saves.
+inline constexpr int64_t kLeastKeysOfPart = 256;
 
 /// What computes a kernel.
 enum class Device { CPU, GPU };

@@ -43,8 +43,9 @@ def SplitDecoding : Pass<"attn-split-decoding"> {
     log-sum-exp, if it is asked for. A sink takes part in the merge.
 
     Split are ops whose `attn.plan` has a `chunk`: about as many keys as a part has
-    at least. There are up to four parts, of all heads, for each of the
-    `gpu_multiprocessors` of `#attn.target`. Parts are of the keys that the mask may keep and, of a cache, that
+    at least. There are at most as many parts, of all heads, as the
+    `gpu_multiprocessors` of `#attn.target` have room for at once in their
+    `gpu_shared_bytes`. Parts are of the keys that the mask may keep and, of a cache, that
     are stored, and begin at multiples of 64. Of few such keys, the last parts are
     empty, with a maximum of -inf and so the weight 0. How many there are depends on
     sizes alone.

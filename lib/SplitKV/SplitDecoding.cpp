@@ -11,9 +11,8 @@
 // or of r / G queries for each of B * H * G query heads, of which the G that
 // share keys are r rows, becomes
 //
-//   n = parts of each head's keys, so that B * H * n is about
-//     kPartsOfMultiprocessor for each multiprocessor, and each has about
-//     `chunk` keys at least
+//   n = parts of each head's keys, so that multiprocessors have room for all
+//     B * H * n at once, and each has about `chunk` keys at least
 //   forall batch entry, head, part < n
 //     O, m, l [batch entry, head, part] = attn.online_attention of the part
 //   forall batch entry, query head, query, element
@@ -63,8 +62,9 @@ class DecodingSplitter {
 public:
   DecodingSplitter(RewriterBase &rewriter, AttentionOp op, PlanAttr plan)
       : rewriter(rewriter), b(op.getLoc(), rewriter), whole(op), op(op),
-        type(op.getAccumulationType()), chunk(plan.getChunk()),
-        heads(op.getGroupSize()), rows(op.getQueryType().getDimSize(2) * heads),
+        type(op.getAccumulationType()), keys(plan.getKeys()),
+        chunk(plan.getChunk()), heads(op.getGroupSize()),
+        rows(op.getQueryType().getDimSize(2) * heads),
         lanes(llvm::alignTo(rows, plan.getLanes())) {}
 
   LogicalResult run() {
@@ -100,14 +100,24 @@ private:
         rewriter.eraseOp(empty);
   }
 
-  /// The number of parts of a head's keys, at least 1.
+  /// The number of parts of a head's keys, at least 1. All parts are computed
+  /// at once: one more than have room would take as long again.
   Value emitCount() {
     Value heads = b.emit<arith::MaxUIOp>(b.mul(sizes[0], sizes[1]), 1);
     int64_t workgroups =
-        kPartsOfMultiprocessor * getTarget(op).getGpuMultiprocessors();
-    Value wanted = b.ceilDiv(workgroups, heads),
+        getWorkgroupsOfMultiprocessor() * getTarget(op).getGpuMultiprocessors();
+    Value wanted = b.div(workgroups, heads),
           most = b.ceilDiv(b.size(op.getKey(), 2), chunk);
     return b.emit<arith::MaxUIOp>(b.emit<arith::MinUIOp>(wanted, most), 1);
+  }
+
+  int64_t getWorkgroupsOfMultiprocessor() {
+    int64_t size = op.getKeyType().getDimSize(3),
+            valueSize = op.getValueType().getDimSize(3),
+            element = op.getElementType().getIntOrFloatBitWidth() / 8,
+            ofRows = element * (size + valueSize) + 2 * kBytesBetweenRows;
+    return CacheModel(getTarget(op))
+        .getWorkgroups(keys * ofRows, std::max(size, valueSize), lanes);
   }
 
   //===--------------------------------------------------------------------===//
@@ -277,6 +287,7 @@ private:
   AttentionOp whole;          ///< As it is given.
   AttentionOp op;             ///< With heads of a group as rows.
   FloatType type;             ///< Of states.
+  int64_t keys;               ///< Of a block.
   int64_t chunk;              ///< About as many keys as a part has at least.
   int64_t heads, rows, lanes; ///< Of a group, a part, and its vectors.
   SmallVector<OpFoldResult> sizes; ///< Of the output of `op`.

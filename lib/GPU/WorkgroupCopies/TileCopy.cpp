@@ -29,7 +29,7 @@ static MemRefType getBufferType(int64_t stages, VectorType tile) {
       tile.getContext(), gpu::GPUDialect::getWorkgroupAddressSpace());
   return MemRefType::get(
       {stages, tile.getDimSize(0),
-       tile.getDimSize(1) + kChunkBytes / getElementBytes(tile)},
+       tile.getDimSize(1) + kBytesBetweenRows / getElementBytes(tile)},
       tile.getElementType(), MemRefLayoutAttrInterface{}, space);
 }
 
