@@ -9,7 +9,8 @@
 // A variable whose place is the same for all of a block is summed over the
 // block first, in lanes. One whose places follow each other is added line by
 // line, and all others one by one. The order is that of the keys and of the
-// queries of an iteration: the bits do not depend on threads.
+// queries of an iteration: the bits do not depend on threads. Sums are of f64:
+// millions of positions may be loaded from one place, and their gradients cancel.
 //
 
 #include "lib/Gradient/CaptureSums.h"
@@ -128,7 +129,7 @@ SmallVector<Value> CaptureSums::emitParts(GradientBuilder &b,
     SmallVector<OpFoldResult> sizes = b.sizes(capture.out);
     if (!capture.headDim)
       sizes.insert(sizes.begin(), b.getIndexAttr(numIterations));
-    Value part = b.empty(sizes, op.getAccumulationType());
+    Value part = b.empty(sizes, b.getF64Type());
     // Rows of heads that there are not.
     parts.push_back(capture.headDim ? b.fill(part, 0.0) : part);
   }
@@ -152,7 +153,7 @@ Value CaptureSums::emitGradient(GradientBuilder &b, size_t capture,
   Capture &of = captures[capture];
   Value sums = part;
   if (!of.headDim) {
-    sums = b.fill(b.emptyLike(of.out, op.getAccumulationType()), 0.0);
+    sums = b.fill(b.emptyLike(of.out, b.getF64Type()), 0.0);
     sums = b.sumParts(part, sums);
   }
   return b.convertAll(sums, b.elementOf(of.out), of.out);
@@ -207,7 +208,8 @@ Value CaptureSums::addAt(GradientBuilder &b, const CaptureVariable &variable,
     SmallVector<Value> own =
         toOwn(b, variable, SmallVector<Value>(at), firstHead);
     Value sum = tensor::ExtractOp::create(b, sums, own);
-    return {tensor::InsertOp::create(b, b.addF(sum, added), sums, own)};
+    sum = b.addF(sum, b.convert(added, sum.getType()));
+    return {tensor::InsertOp::create(b, sum, sums, own)};
   })[0];
 }
 
@@ -305,8 +307,9 @@ Value CaptureSums::addLines(GradientBuilder &b, const CaptureVariable &variable,
     Value line = b.slice(lines, {number, b.getIndexAttr(0)},
                          {b.getIndexAttr(1), length}, /*rank=*/1);
     Value part = b.slice(sums, offsets, sizes, /*rank=*/1);
-    part = b.map({line, part}, part,
-                 [&](ValueRange args) { return b.addF(args[1], args[0]); });
+    part = b.map({line, part}, part, [&](ValueRange args) {
+      return b.addF(args[1], b.convert(args[0], args[1].getType()));
+    });
     scf::YieldOp::create(b, b.insert(part, sums, offsets, sizes));
     b.setInsertionPointToStart(ifOp.elseBlock());
     OpFoldResult each = ofQueries ? block.numQueries : block.numKeys;

@@ -72,15 +72,16 @@ func.func @sum(%q: !q, %lse: !lse, %t: tensor<8xf32>) -> (!q, !q, !q) {
 !lse = tensor<2x8x64xf32>
 
 // Gradients of captures: an iteration goes over all sequences. What is loaded
-// for the distance of a query from a key is added line by line.
+// for the distance of a query from a key is added line by line, in f64.
 // CHECK-LABEL: func.func @distances
 // CHECK: scf.forall (%[[G:.*]]) in (8)
-// CHECK: tensor.extract_slice %{{.*}}[%{{.*}}, 0] [1, 127] [1, 1] : tensor<8x127xf32> to tensor<1x127xf32>
+// CHECK: tensor.extract_slice %{{.*}}[%{{.*}}, 0] [1, 127] [1, 1] : tensor<8x127xf64> to tensor<1x127xf64>
 // CHECK: scf.for %{{.*}} = %c0 to %c2 step %c1
 // CHECK: scf.if
-// CHECK: tensor.extract_slice %{{.*}}[0, %{{.*}}] [1, 16] [1, 1] : tensor<1x127xf32> to tensor<16xf32>
+// CHECK: tensor.extract_slice %{{.*}}[0, %{{.*}}] [1, 16] [1, 1] : tensor<1x127xf64> to tensor<16xf64>
 // CHECK: linalg.generic
-// CHECK: arith.addf
+// CHECK: %[[WIDE:.*]] = arith.extf %{{.*}} : f32 to f64
+// CHECK: arith.addf %{{.*}}, %[[WIDE]] : f64
 func.func @distances(%q: !q, %lse: !lse, %t: tensor<8x127xf32>) -> tensor<8x127xf32> {
   %r:4 = attn.attention_backward ins(%q, %q, %q, %q, %lse, %q : !q, !q, !q, !q, !lse, !q)
       outs(%q, %q, %q, %t : !q, !q, !q, tensor<8x127xf32>) gradients(0)
