@@ -45,20 +45,35 @@ def merge_processors(old, new):
     return "\n\n".join(parts)
 
 
-def replace_section(name, text):
-    """Puts `text` between the marks of a section, on the page that has them. What was
-    measured on other processors stays."""
+def find_section(name):
+    """(path, before, text, after) of what is between the marks of a section."""
     begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
     for path in (ROOT / "docs").glob("benchmarks-*.md"):
         page = path.read_text(encoding="utf-8")
         if begin in page:
             before, rest = page.split(begin)
-            old, after = rest.split(end)
-            text = merge_processors(old, text)
-            page = f"{before}{begin}\n\n{text}\n\n{end}{after}"
-            path.write_text(page, encoding="utf-8")
-            return
+            text, after = rest.split(end)
+            return path, before + begin, text, end + after
     raise LookupError(f"no page in docs has a section '{name}'")
+
+
+def replace_section(name, text):
+    """Puts `text` between the marks of a section, on the page that has them. What was
+    measured on other processors stays."""
+    path, before, old, after = find_section(name)
+    text = merge_processors(old, text)
+    path.write_text(f"{before}\n\n{text}\n\n{after}", encoding="utf-8")
+
+
+def read_rows(name, first_line):
+    """The rows of the table in a section that was measured on the processor of
+    `first_line`."""
+    processor = first_line.split(",")[0]
+    for part in MEASURED_ON.split(find_section(name)[2]):
+        if part.split(",")[0].strip() == processor:
+            lines = [line for line in part.splitlines() if line.startswith("| ")]
+            return [[x.strip() for x in line[2:-2].split(" | ")] for line in lines[2:]]
+    return []
 
 
 def publish(options, name, text):

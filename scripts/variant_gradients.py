@@ -10,7 +10,8 @@ measures them beside its own in f32, into docs/benchmarks-gradients.md.
     python3 scripts/variant_gradients.py [--only window,documents] [--threads N]
                                          [--no-times] [--print]
 
-PyTorch differentiates the formula, with all scores in memory, in the environment that
+With --only, the rows of the other variants stay as they are in the table of this
+processor. PyTorch differentiates the formula, with all scores in memory, in the environment that
 scripts/peers/compare.py makes. The exit status is 1 if a variant's gradients are
 further away than 1e-5 of their greatest element.
 """
@@ -27,6 +28,7 @@ compare = beside_pytorch.compare
 
 PEER = figures.ROOT / "scripts" / "peers" / "variant_gradients.py"
 HEADS = ["variant", "error", "ms", "PyTorch, ms", "times ours"]
+SECTION = "variant-gradients"
 TOLERANCE = 1e-5
 LEFT_OUT = "documents8"  # What documents is, with more of them.
 
@@ -39,7 +41,8 @@ def list_variants(options):
     chosen = options.only.split(",") if options.only else names
     if unknown := set(chosen) - set(names):
         sys.exit(f"no variant is called {', '.join(sorted(unknown))}")
-    return [name for name in names if name in chosen and name != LEFT_OUT]
+    names = [name for name in names if name != LEFT_OUT]
+    return names, [name for name in names if name in chosen]
 
 
 def run_ours(name, options, folder):
@@ -66,8 +69,12 @@ def main():
     parser.add_argument("--no-times", action="store_true", help="errors alone")
     options = parser.parse_args()
     python = compare.make_environment("pytorch", compare.PEERS["pytorch"])
-    rows, notes, wrong = [], [], False
-    for name in list_variants(options):
+    first_line = f"{figures.machine()} Threads: {options.threads}."
+    names, chosen = list_variants(options)
+    rows, notes, wrong = {}, [], False
+    if options.only and not options.print:
+        rows = {row[0]: row for row in figures.read_rows(SECTION, first_line)}
+    for name in chosen:
         with tempfile.TemporaryDirectory() as folder:
             ours = run_ours(name, options, folder)
             if ours.get("error_occurred"):
@@ -81,11 +88,11 @@ def main():
         cells = beside_pytorch.compare_times(theirs.get("ms"), ours, 1)
         milliseconds = figures.number(ours, "real_time", 1)
         shown = "" if error is None else f"{error:.1e}"
-        rows.append([name, shown, milliseconds, *cells])
-        print(*rows[-1], file=sys.stderr)
-    table = beside_pytorch.describe(HEADS, rows, notes)
-    text = f"{figures.machine()} Threads: {options.threads}."
-    figures.publish(options, "variant-gradients", f"{text}\n\n{table}")
+        rows[name] = [name, shown, milliseconds, *cells]
+        print(*rows[name], file=sys.stderr)
+    ordered = [rows[name] for name in names if name in rows]
+    table = beside_pytorch.describe(HEADS, ordered, notes)
+    figures.publish(options, SECTION, f"{first_line}\n\n{table}")
     sys.exit(wrong or bool(notes))
 
 

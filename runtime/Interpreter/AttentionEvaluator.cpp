@@ -113,11 +113,13 @@ public:
         reference::attentionBackward(backward);
     if (!result)
       return emitError() << result.error().message;
-    std::vector<std::vector<double>> gradients = {std::move(result->query),
-                                                  std::move(result->key),
-                                                  std::move(result->value)};
-    return defineGradients(std::move(gradients), std::move(result->sink),
-                           *captures);
+    reference::BackwardNumbers &scales = result->scales;
+    return defineGradients({std::move(result->query), std::move(result->key),
+                            std::move(result->value)},
+                           std::move(result->sink),
+                           {std::move(scales.query), std::move(scales.key),
+                            std::move(scales.value)},
+                           std::move(scales.sink), *captures);
   }
 
   LogicalResult evaluateMultiTokenBackward() {
@@ -142,7 +144,8 @@ public:
       if (operand)
         gradients.push_back(std::move(*gradient));
     return defineGradients(std::move(gradients),
-                           std::move(result->attention.sink), *captures);
+                           std::move(result->attention.sink), {}, {},
+                           *captures);
   }
 
   LogicalResult evaluateTangent() {
@@ -163,7 +166,7 @@ public:
     if (op.hasScore()) {
       mlir::Block &score = op.getScore().front();
       if (!score.template getOps<mlir::arith::TruncFOp>().empty())
-        tangent.step = 1e-2; // It rounds: small differences say nothing.
+        tangent.rounds = true;
       for (Value operand : op.getCaptureTangents())
         if (llvm::isa<mlir::ShapedType>(operand.getType()) &&
             !getTensor(operand).isKnown())
@@ -173,13 +176,15 @@ public:
           return std::move(*createScore(op.getScore(), moveCaptures(time)));
         };
     }
-    Expected<reference::AttentionResult> result =
+    Expected<reference::TangentResult> result =
         reference::attentionTangent(tangent);
     if (!result)
       return emitError() << result.error().message;
-    define(0, std::move(result->output), reference::Quantity::gradient);
+    define(0, std::move(result->output), reference::Quantity::gradient,
+           std::move(result->scales.output));
     if (op.getLogSumExpTangent())
-      define(1, std::move(result->logSumExp), reference::Quantity::gradient);
+      define(1, std::move(result->logSumExp), reference::Quantity::gradient,
+             std::move(result->scales.logSumExp));
     return success();
   }
 
@@ -273,23 +278,32 @@ private:
     *captures = std::move(*created);
     visit = [&sums = *captures](double s, std::int64_t b, std::int64_t h,
                                 std::int64_t p, std::int64_t j,
-                                double gradient) {
-      sums.add(s, b, h, p, j, gradient);
+                                const auto &of) {
+      sums.add(s, b, h, p, j, of);
     };
     return captures;
   }
 
-  /// The results, of which `gradients` are those before the sink's.
+  /// The results, of which `gradients` are those before the sink's, and what
+  /// their errors are relative to, where that is known.
   LogicalResult defineGradients(std::vector<std::vector<double>> gradients,
                                 std::vector<double> sink,
+                                std::vector<std::vector<double>> scales,
+                                std::vector<double> sinkScales,
                                 std::unique_ptr<CaptureGradients> &captures) {
-    if (op.getOfSink())
+    bool areKnown = !scales.empty();
+    if (op.getOfSink()) {
       gradients.push_back(std::move(sink));
+      scales.push_back(std::move(sinkScales));
+    }
     for (std::vector<double> &sums : captures->take())
       gradients.push_back(std::move(sums));
+    for (std::vector<double> &sums : captures->takeScales())
+      scales.push_back(std::move(sums));
     for (auto [number, gradient] : llvm::enumerate(gradients))
       define(unsigned(number), std::move(gradient),
-             reference::Quantity::gradient);
+             reference::Quantity::gradient,
+             areKnown ? std::move(scales[number]) : std::vector<double>());
     return success();
   }
 
@@ -414,6 +428,12 @@ private:
   }
 
   LogicalResult setScalars() {
+    // Elements of 8 or 11 bits are summed in f32, of 24.
+    Type element =
+        llvm::cast<mlir::ShapedType>(op.getQuery().getType()).getElementType();
+    problem.sumRounding = element.isBF16()  ? 0x1p-16
+                          : element.isF16() ? 0x1p-13
+                                            : 1;
     problem.scale = op.getConstantScale(); // A4
     if (Value scale = op.getScale())
       problem.scale = std::get<double>(values.at(scale));
@@ -503,12 +523,12 @@ private:
 
   /// Sets result `number`, which has the size of its init.
   void define(unsigned number, std::vector<double> elements,
-              reference::Quantity quantity) {
+              reference::Quantity quantity, std::vector<double> scales = {}) {
     const Tensor &init = getTensor(op.getOuts()[number]);
     auto sizes = init.view.sizes();
     values[op->getResult(number)] =
         Tensor::create(init.elementType, {sizes.data(), sizes.size()},
-                       std::move(elements), quantity);
+                       std::move(elements), quantity, std::move(scales));
   }
 
   Op op;

@@ -1,5 +1,4 @@
-//===- CaptureGradients.cpp - Gradients of captures
-//---------------------------===//
+//===- CaptureGradients.cpp - Gradients of captures -----------------------===//
 //
 // Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -9,7 +8,6 @@
 #include "runtime/Interpreter/CaptureGradients.h"
 
 #include "dialect/AttnOps.h"
-#include "runtime/Reference/Backward.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -46,6 +44,7 @@ CaptureGradients::create(mlir::Region &score,
     std::int64_t size = std::accumulate(shape.begin(), shape.end(),
                                         std::int64_t(1), std::multiplies<>());
     result.sums.emplace_back(std::size_t(size), 0.0);
+    result.errors.emplace_back(std::size_t(size));
     result.shapes.push_back(std::move(shape));
   }
   result.captures = std::move(captures);
@@ -54,7 +53,11 @@ CaptureGradients::create(mlir::Region &score,
 }
 
 void CaptureGradients::add(double s, std::int64_t b, std::int64_t h,
-                           std::int64_t p, std::int64_t j, double gradient) {
+                           std::int64_t p, std::int64_t j,
+                           const reference::BackwardProblem::OfScore &of) {
+  if (row != std::array{b, h, p})
+    finishRow();
+  row = {b, h, p};
   std::vector<Datum> leading = {s, makeIndex(b), makeIndex(h), makeIndex(p),
                                 makeIndex(j)};
   for (const Variable &variable : variables) {
@@ -71,14 +74,33 @@ void CaptureGradients::add(double s, std::int64_t b, std::int64_t h,
                shapes[variable.capture], llvm::drop_begin(load->getOperands())))
         at = at * std::size_t(size) +
              std::get<llvm::APInt>(interpreter->getLast(index)).getZExtValue();
-    double slope = reference::differentiate(
-        [&](double x) {
-          Datum score =
-              interpreter->evaluate(leading, captures, variable.value, x);
-          const double *number = std::get_if<double>(&score);
-          return number ? *number : 0.0;
-        },
-        step);
-    sums[variable.capture][at] += gradient * slope;
+    auto evaluate = [&](double x) {
+      Datum score = interpreter->evaluate(leading, captures, variable.value, x);
+      const double *number = std::get_if<double>(&score);
+      return number ? *number : 0.0;
+    };
+    reference::Slope slope =
+        rounds ? reference::Slope{reference::differentiate(evaluate, step)}
+               : reference::findSlope(evaluate, step);
+    sums[variable.capture][at] += of.gradient * slope.value;
+    reference::ErrorSum &error = errors[variable.capture][at];
+    error.add(reference::square(of.ownScale * slope.value));
+    together[{variable.capture, at}] += of.sharedScale * slope.value;
+    if (!slope.isKnown && of.gradient != 0)
+      error.forget();
   }
+}
+
+void CaptureGradients::finishRow() {
+  for (const auto &[place, error] : together)
+    errors[place.first][place.second].add(reference::square(error));
+  together.clear();
+}
+
+std::vector<std::vector<double>> CaptureGradients::takeScales() {
+  finishRow();
+  std::vector<std::vector<double>> scales;
+  for (const std::vector<reference::ErrorSum> &each : errors)
+    scales.push_back(reference::getScales(each));
+  return scales;
 }

@@ -75,6 +75,8 @@ struct Tensor {
   /// Which elements are known, in row-major order, where that are some but not
   /// all; null otherwise.
   std::shared_ptr<const std::vector<bool>> written = nullptr;
+  /// What errors are relative to (see reference::compare), if that is known.
+  std::vector<double> scales = {};
 
   ArrayRef<std::int64_t> shape() const {
     return {view.sizes().data(), view.sizes().size()};
@@ -89,11 +91,12 @@ struct Tensor {
   static std::shared_ptr<const Tensor>
   create(Type elementType, ArrayRef<std::int64_t> shape,
          std::vector<T> elements,
-         reference::Quantity quantity = reference::Quantity::output) {
+         reference::Quantity quantity = reference::Quantity::output,
+         std::vector<double> scales = {}) {
     auto storage = std::make_shared<const std::vector<T>>(std::move(elements));
     TensorView view(storage->data(), std::span(shape));
-    return std::make_shared<const Tensor>(
-        Tensor{elementType, view, storage, quantity});
+    return std::make_shared<const Tensor>(Tensor{
+        elementType, view, storage, quantity, nullptr, std::move(scales)});
   }
 
   /// A tensor of computed elements, in row-major order; those that are

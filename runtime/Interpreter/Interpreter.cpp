@@ -129,6 +129,7 @@ static Expected<ReferenceResult> convertResult(std::size_t number, Type type,
   result.quantity = tensor.quantity;
   result.shape.assign(tensor.view.sizes().begin(), tensor.view.sizes().end());
   result.values = std::move(*values);
+  result.scales = tensor.scales;
   return result;
 }
 

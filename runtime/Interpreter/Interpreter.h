@@ -33,6 +33,8 @@ struct ReferenceResult {
   reference::Quantity quantity = reference::Quantity::output;
   std::vector<std::int64_t> shape;
   std::vector<double> values; ///< Row-major.
+  /// What errors are relative to (see reference::compare), if that is known.
+  std::vector<double> scales = {};
 };
 
 /// Evaluates function `entry` of MLIR text, which may be written in whatever

@@ -70,6 +70,11 @@ struct AttentionProblem {
                                     std::int64_t p, std::int64_t j)>
       mask;
 
+  /// How much is lost where a sum is rounded, as a share of what is lost where
+  /// an element is: less than 1 where sums are of a wider type. For scales of
+  /// errors of derivatives only.
+  double sumRounding = 1;
+
   /// Whether row `j` of the key or the value is absent from the cache that they
   /// are read from, so that keeping it makes attention() fail.
   std::function<bool(std::int64_t b, std::int64_t j)> isAbsent;

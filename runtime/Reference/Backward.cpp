@@ -1,5 +1,4 @@
-//===- Backward.cpp - The float64 oracle for gradients
-//-------------------------===//
+//===- Backward.cpp - The float64 oracle for gradients --------------------===//
 //
 // Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -9,25 +8,21 @@
 #include "runtime/Reference/Backward.h"
 
 #include "runtime/Reference/AttentionChecks.h"
-#include "runtime/Reference/Dropout.h"
 #include "runtime/Reference/Memory.h"
-#include "runtime/Reference/Sequences.h"
+#include "runtime/Reference/ScoredRow.h"
 #include "runtime/Reference/Values.h"
 
 #include <cmath>
-#include <limits>
+#include <tuple>
 
 using namespace attn;
 using namespace attn::reference;
 
-static constexpr double inf = std::numeric_limits<double>::infinity();
-
 namespace {
 
-/// The main operands as doubles, row-major.
-struct Operands {
-  std::vector<double> query, key, value, output, logSumExp, outputGradient,
-      logSumExpGradient;
+/// What is read, as doubles, row-major.
+struct Operands : MainOperands {
+  std::vector<double> output, logSumExp, outputGradient, logSumExpGradient;
 };
 
 } // namespace
@@ -57,106 +52,143 @@ static Expected<Operands> load(const BackwardProblem &problem) {
   return operands;
 }
 
-static double dot(const double *x, const double *y, std::int64_t size) {
-  double sum = 0;
-  for (std::int64_t d = 0; d < size; ++d)
-    sum += x[d] * y[d];
-  return sum;
-}
+namespace {
 
-static void add(double factor, const double *x, double *sums,
-                std::int64_t size) {
-  for (std::int64_t d = 0; d < size; ++d)
-    sums[d] += factor * x[d];
-}
+/// Sums the gradients, and the squares of their errors in the scales.
+class Gradients {
+public:
+  Gradients(const BackwardProblem &problem, const Operands &of)
+      : problem(problem), attention(problem.attention), of(of),
+        keySize(attention.query.size(3)), valueSize(attention.value.size(3)),
+        scale(attention.scale.value_or(1 / std::sqrt(double(keySize)))) {
+    for (auto [sums, theirErrors, size] :
+         {std::tuple(&result.query, &errors.query, of.query.size()),
+          std::tuple(&result.key, &errors.key, of.key.size()),
+          std::tuple(&result.value, &errors.value, of.value.size()),
+          std::tuple(&result.sink, &errors.sink, attention.sink.size())}) {
+      sums->assign(size, 0);
+      theirErrors->resize(size);
+    }
+  }
+
+  void add(const ScoredRow &row) {
+    const double *gradient = of.outputGradient.data() + row.row * valueSize;
+    double delta = 0, deltaError = 0;
+    for (std::int64_t d = 0; d < valueSize; ++d) {
+      delta += gradient[d] * of.output[std::size_t(row.row * valueSize + d)];
+      deltaError += square(gradient[d]) * row.outputErrors[std::size_t(d)];
+    }
+    if (!of.logSumExpGradient.empty())
+      delta -= of.logSumExpGradient[std::size_t(row.row)];
+    deltaError += square(attention.sumRounding * delta);
+    addToSink(row, delta, deltaError);
+    // What the error of delta, which all keys share, adds to the query's.
+    std::vector<double> together(std::size_t(keySize), 0);
+    for (const ScoredKey &key : row.keys)
+      addKey(row, key, delta, deltaError, together);
+    for (std::int64_t d = 0; d < keySize; ++d)
+      errors.query[std::size_t(row.row * keySize + d)].add(
+          square(together[std::size_t(d)]));
+  }
+
+  BackwardResult take() {
+    result.scales = {getScales(errors.query), getScales(errors.key),
+                     getScales(errors.value), getScales(errors.sink)};
+    return std::move(result);
+  }
+
+private:
+  void addToSink(const ScoredRow &row, double delta, double deltaError) {
+    if (attention.sink.empty())
+      return;
+    std::int64_t length = attention.query.size(2);
+    bool perRow = attention.sink.size() != std::size_t(attention.query.size(1));
+    std::size_t at =
+        std::size_t(perRow ? row.h * length + row.row % length : row.h);
+    double logSumExp = of.logSumExp[std::size_t(row.row)],
+           sink = attention.sink[at], weight = std::exp(sink - logSumExp);
+    result.sink[at] -= weight * delta;
+    double ofWeight = 1 + square(sink) + square(logSumExp);
+    errors.sink[at].add(
+        square(weight) *
+        (deltaError + square(attention.sumRounding * delta) * ofWeight));
+  }
+
+  void addKey(const ScoredRow &row, const ScoredKey &key, double delta,
+              double deltaError, std::vector<double> &together) {
+    Slope slope;
+    if (attention.score)
+      slope = findSlope(
+          [&](double x) {
+            return attention.score(key.product + x, row.b, row.h, row.p, key.j)
+                .value_or(0);
+          },
+          1e-4 * std::fmax(1, std::fabs(key.product)));
+    const double *q = of.query.data() + row.row * keySize,
+                 *k = of.key.data() + key.keyRow * keySize,
+                 *v = of.value.data() + key.keyRow * valueSize,
+                 *gradient = of.outputGradient.data() + row.row * valueSize;
+    double product = 0, squares = 0, weight = key.factor * key.weight;
+    for (std::int64_t d = 0; d < valueSize; ++d) {
+      product += gradient[d] * v[d];
+      squares += square(gradient[d] * v[d]);
+      std::size_t at = std::size_t(key.keyRow * valueSize + d);
+      result.value[at] += weight * gradient[d];
+      errors.value[at].add(square(weight * gradient[d]) * (1 + key.scoreError));
+    }
+    double ofScore = key.weight * (key.factor * product - delta);
+    double own = square(key.weight * key.factor * attention.sumRounding) *
+                     squares +
+                 square(ofScore) * (1 + key.scoreError),
+           shared = key.weight * std::sqrt(deltaError);
+    if (problem.visit)
+      problem.visit(key.product, row.b, row.h, row.p, key.j,
+                    {ofScore, std::sqrt(own), shared});
+    double factor = scale * slope.value;
+    for (std::int64_t d = 0; d < keySize; ++d) {
+      std::size_t ofQuery = std::size_t(row.row * keySize + d),
+                  ofKey = std::size_t(key.keyRow * keySize + d);
+      result.query[ofQuery] += factor * ofScore * k[d];
+      result.key[ofKey] += factor * ofScore * q[d];
+      errors.query[ofQuery].add(square(factor * k[d]) * own);
+      errors.key[ofKey].add(square(factor * q[d]) * (own + square(shared)));
+      together[std::size_t(d)] += factor * shared * k[d];
+      if (slope.isKnown || key.weight * scale == 0)
+        continue;
+      errors.query[ofQuery].forget();
+      errors.key[ofKey].forget();
+    }
+  }
+
+  const BackwardProblem &problem;
+  const AttentionProblem &attention;
+  const Operands &of;
+  std::int64_t keySize, valueSize;
+  double scale;
+  BackwardResult result;
+  struct {
+    std::vector<ErrorSum> query, key, value, sink;
+  } errors;
+};
+
+} // namespace
 
 static Expected<BackwardResult> compute(const BackwardProblem &problem) {
-  const AttentionProblem &attention = problem.attention;
-  if (Status status = checkProblem(attention); !status)
+  if (Status status = checkProblem(problem.attention); !status)
     return status.error();
-  Expected<Operands> loaded = load(problem);
-  if (!loaded)
-    return loaded.error();
-  const Operands &of = *loaded;
-  const TensorView &query = attention.query, &key = attention.key;
-  std::int64_t heads = query.size(1), queryLength = query.size(2),
-               keyHeads = key.size(1), keyLength = key.size(2),
-               keySize = query.size(3), valueSize = attention.value.size(3);
-  double scale = attention.scale.value_or(1 / std::sqrt(double(keySize)));
-
-  BackwardResult result;
-  result.query.assign(of.query.size(), 0);
-  result.key.assign(of.key.size(), 0);
-  result.value.assign(of.value.size(), 0);
-  result.sink.assign(attention.sink.size(), 0);
-  bool perRow = attention.sink.size() != std::size_t(heads);
-
-  for (const Sequence &sequence : getSequences(attention)) {
-    std::int64_t b = sequence.regionBatch;
-    for (std::int64_t h = 0; h < heads; ++h)
-      for (std::int64_t i = sequence.queryBegin; i < sequence.queryEnd; ++i) {
-        std::int64_t row = (sequence.queryBatch * heads + h) * queryLength + i;
-        std::int64_t p = sequence.offset + (i - sequence.queryBegin);
-        double logSumExp = of.logSumExp[std::size_t(row)];
-        if (logSumExp == -inf)
-          continue;
-        const double *rowGradient = of.outputGradient.data() + row * valueSize;
-        double delta =
-            dot(rowGradient, of.output.data() + row * valueSize, valueSize);
-        if (!of.logSumExpGradient.empty())
-          delta -= of.logSumExpGradient[std::size_t(row)];
-        if (!attention.sink.empty()) {
-          std::size_t at = std::size_t(perRow ? h * queryLength + i : h);
-          result.sink[at] -= std::exp(attention.sink[at] - logSumExp) * delta;
-        }
-        for (std::int64_t j = 0; j < sequence.keyEnd - sequence.keyBegin; ++j) {
-          if (attention.mask) {
-            std::optional<bool> keep = attention.mask(b, h, p, j);
-            if (!keep)
-              return Error{"undefined mask at " + place(b, h, p, j), {}};
-            if (!*keep)
-              continue;
-          }
-          std::int64_t keyRow =
-              (sequence.keyBatch * keyHeads + h / (heads / keyHeads)) *
-                  keyLength +
-              sequence.keyBegin + j;
-          const double *q = of.query.data() + row * keySize,
-                       *k = of.key.data() + keyRow * keySize,
-                       *v = of.value.data() + keyRow * valueSize;
-          double t = scale * dot(q, k, keySize), s = t, slope = 1;
-          if (attention.score) {
-            std::optional<double> mapped = attention.score(t, b, h, p, j);
-            if (!mapped)
-              return Error{"undefined score at " + place(b, h, p, j), {}};
-            s = *mapped;
-            if (s == -inf)
-              continue;
-            slope = differentiate(
-                [&](double x) {
-                  return attention.score(t + x, b, h, p, j).value_or(0);
-                },
-                1e-4 * std::fmax(1, std::fabs(t)));
-          }
-          if (s == -inf)
-            continue;
-          double weight = std::exp(s - logSumExp);
-          double factor = attention.dropout ? dropoutFactor(*attention.dropout,
-                                                            heads, b, h, p, j)
-                                            : 1;
-          double ofScore =
-              weight * (factor * dot(rowGradient, v, valueSize) - delta);
-          if (problem.visit)
-            problem.visit(t, b, h, p, j, ofScore);
-          double ofProduct = scale * ofScore * slope;
-          add(ofProduct, k, result.query.data() + row * keySize, keySize);
-          add(ofProduct, q, result.key.data() + keyRow * keySize, keySize);
-          add(factor * weight, rowGradient,
-              result.value.data() + keyRow * valueSize, valueSize);
-        }
-      }
-  }
-  return result;
+  Expected<Operands> of = load(problem);
+  if (!of)
+    return of.error();
+  Gradients gradients(problem, *of);
+  if (Status status =
+          visitRows(problem.attention, *of, of->logSumExp, of->output,
+                    [&](const ScoredRow &row) -> Status {
+                      gradients.add(row);
+                      return {};
+                    });
+      !status)
+    return status.error();
+  return gradients.take();
 }
 
 Expected<BackwardResult>

@@ -16,6 +16,8 @@
 
 #include "runtime/Reference/Attention.h"
 
+#include <cmath>
+
 namespace attn::reference {
 
 struct BackwardProblem {
@@ -27,29 +29,78 @@ struct BackwardProblem {
   /// there is one.
   TensorView outputGradient;
   std::optional<TensorView> logSumExpGradient;
-  /// Told the gradient of the score at each position that is kept, `s` being
-  /// the scaled product; for what the score captures.
+  /// The gradient of a score, and what its error is relative to: as much as
+  /// is its own, and what those of a row have in common.
+  struct OfScore {
+    double gradient = 0, ownScale = 0, sharedScale = 0;
+  };
+  /// Told that at each position that is kept, row by row, `s` being the scaled
+  /// product; for what the score captures.
   std::function<void(double s, std::int64_t b, std::int64_t h, std::int64_t p,
-                     std::int64_t j, double gradient)>
+                     std::int64_t j, const OfScore &of)>
       visit;
 };
 
-/// The gradients, dense, in the order of what they are of.
-struct BackwardResult {
+/// Numbers for each element, dense, in the order of what gradients are of.
+struct BackwardNumbers {
   std::vector<double> query; ///< (B, Hq, Sq, Dk)
   std::vector<double> key;   ///< (B, Hkv, Skv, Dk)
   std::vector<double> value; ///< (B, Hkv, Skv, Dv)
   std::vector<double> sink;  ///< As many as the attention has.
 };
 
+/// The gradients.
+struct BackwardResult : BackwardNumbers {
+  /// What their errors are relative to (see `compare`): the square root of the
+  /// sum of the squares of all that rounding adds, in units of the elements'
+  /// type. Negative where a score has a kink or jumps nearby.
+  BackwardNumbers scales;
+};
+
 /// Computes the gradients, or says which part of the problem is malformed.
 Expected<BackwardResult> attentionBackward(const BackwardProblem &problem);
 
-/// The derivative at 0 of a smooth function: the difference quotient of five
-/// points, of steps of `step`, which is exact for polynomials of degree 4.
+/// The difference quotient at 0 of the values that a function has there and at
+/// some steps before and after.
+struct Quotient {
+  double at0, after, before, after2, before2, step;
+
+  /// Exact for polynomials of degree 4.
+  double get() const {
+    return (8 * (after - before) - (after2 - before2)) / (12 * step);
+  }
+  /// Whether those of the points on either side agree, as they do of a function
+  /// that is smooth in between.
+  bool isSmooth() const {
+    double right = (4 * after - after2 - 3 * at0) / (2 * step),
+           left = (3 * at0 - 4 * before + before2) / (2 * step),
+           size = std::fmax(1, std::fmax(std::fabs(right), std::fabs(left)));
+    return std::fabs(right - left) <=
+           1e-6 * size + 1e-14 * std::fabs(at0) / step;
+  }
+};
+
+/// The derivative at 0 of a smooth function.
 template <typename Function> double differentiate(Function f, double step) {
-  return (8 * (f(step) - f(-step)) - (f(2 * step) - f(-2 * step))) /
-         (12 * step);
+  return Quotient{0, f(step), f(-step), f(2 * step), f(-2 * step), step}.get();
+}
+
+/// A derivative, which may be wrong where the function is not smooth nearby.
+struct Slope {
+  double value = 1;
+  bool isKnown = true;
+};
+
+/// The derivative at 0 of a function that may have kinks, with steps of `step`
+/// or, where these reach over one, of down to a thousandth of that.
+template <typename Function> Slope findSlope(Function f, double step) {
+  double at0 = f(0);
+  for (double last = step / 2000;; step /= 10) {
+    Quotient quotient{at0, f(step), f(-step), f(2 * step), f(-2 * step), step};
+    bool isSmooth = !std::isfinite(at0) || quotient.isSmooth();
+    if (isSmooth || step < 2 * last)
+      return {quotient.get(), isSmooth};
+  }
 }
 
 } // namespace attn::reference

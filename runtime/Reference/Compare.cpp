@@ -53,26 +53,39 @@ static double distance(double a, double b) {
 
 Expected<Comparison> attn::reference::compare(std::span<const double> actual,
                                               std::span<const double> expected,
-                                              const Tolerance &tolerance) {
+                                              const Tolerance &tolerance,
+                                              std::span<const double> scales) {
   if (actual.size() != expected.size())
     return Error{"expected " + std::to_string(expected.size()) +
                      " elements, got " + std::to_string(actual.size()),
                  {}};
+  if (!scales.empty() && scales.size() != expected.size())
+    return Error{"expected " + std::to_string(expected.size()) +
+                     " scales, got " + std::to_string(scales.size()),
+                 {}};
   Comparison result;
   double largest = 0;
+  for (double value : expected)
+    if (std::isfinite(value))
+      largest = std::max(largest, std::abs(value));
   for (std::size_t i = 0; i < expected.size(); ++i) {
-    if (std::isfinite(expected[i]))
-      largest = std::max(largest, std::abs(expected[i]));
+    double scale = scales.empty() ? 0 : scales[i];
+    if (scale < 0) {
+      ++result.unknown;
+      continue;
+    }
     double error = distance(actual[i], expected[i]);
-    if (error <= result.error || error <= tolerance.smallest)
+    if (error <= tolerance.smallest)
+      continue;
+    if (tolerance.relative && error > 0)
+      error /= std::max(largest, scale); // Infinite if all is 0.
+    if (error <= result.error)
       continue;
     result.error = error;
     result.index = std::int64_t(i);
     result.actual = actual[i];
     result.expected = expected[i];
   }
-  if (tolerance.relative && result.error > 0)
-    result.error /= largest; // Infinite if all is 0.
   result.passed = result.error <= tolerance.bound;
   return result;
 }

@@ -74,13 +74,20 @@ struct Comparison {
   std::int64_t index = -1;
   double actual = 0, expected = 0; ///< The values there.
   bool passed = true;              ///< error <= bound.
+  std::int64_t unknown = 0;        ///< Elements that were not compared.
 };
 
 /// Compares element by element. An error if the sizes differ. If every finite
 /// expected value is 0, a relative error is 0 or infinite.
+///
+/// `scales` has a number for each element, or none. Where it is greater than
+/// the largest value, a relative error is relative to it: the element is a sum
+/// of terms that cancel, which rounding does not. One whose scale is negative
+/// is not known.
 Expected<Comparison> compare(std::span<const double> actual,
                              std::span<const double> expected,
-                             const Tolerance &tolerance);
+                             const Tolerance &tolerance,
+                             std::span<const double> scales = {});
 
 } // namespace attn::reference
 

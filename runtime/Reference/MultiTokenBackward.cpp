@@ -169,13 +169,14 @@ private:
       double t = cubes.products.at(h, i, j), own = gradient.at(h, i, j),
              slope = 1;
       if (attention.score)
-        slope = differentiate(
-            [&](double x) {
-              return attention.score(t + x, b, h, p, j).value_or(0);
-            },
-            1e-4 * std::fmax(1, std::fabs(t)));
+        slope = findSlope(
+                    [&](double x) {
+                      return attention.score(t + x, b, h, p, j).value_or(0);
+                    },
+                    1e-4 * std::fmax(1, std::fabs(t)))
+                    .value;
       if (problem.visit)
-        problem.visit(t, b, h, p, j, own);
+        problem.visit(t, b, h, p, j, {own});
       double ofProduct = steps.scale * own * slope;
       std::size_t size = std::size_t(steps.keySize),
                   queryRow =

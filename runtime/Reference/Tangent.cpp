@@ -7,7 +7,9 @@
 
 #include "runtime/Reference/Tangent.h"
 
+#include "runtime/Reference/Backward.h"
 #include "runtime/Reference/Memory.h"
+#include "runtime/Reference/ScoredRow.h"
 #include "runtime/Reference/Values.h"
 
 #include <array>
@@ -26,6 +28,7 @@ struct Moving {
   std::vector<double> start, speed;
   TensorView like;
 
+  double getSpeed(std::size_t i) const { return speed.empty() ? 0 : speed[i]; }
   /// Where it is at a time, in `at`.
   TensorView move(double time, std::vector<double> &at) const {
     at = start;
@@ -59,50 +62,210 @@ static Expected<Moving> load(const std::string &name, const TensorView &view,
   return moving;
 }
 
-static Expected<AttentionResult> compute(const TangentProblem &problem) {
-  const AttentionProblem &start = problem.attention;
-  Expected<Moving> query = load("query", start.query, problem.query),
-                   key = load("key", start.key, problem.key),
-                   value = load("value", start.value, problem.value);
-  for (const Expected<Moving> *loaded : {&query, &key, &value})
-    if (!*loaded)
-      return loaded->error();
-  auto computeAt = [&](double time) {
-    AttentionProblem moved = start;
+namespace {
+
+/// One attention along its tangents.
+class Tangents {
+public:
+  static Expected<Tangents> create(const TangentProblem &problem) {
+    const AttentionProblem &start = problem.attention;
+    Expected<Moving> query = load("query", start.query, problem.query),
+                     key = load("key", start.key, problem.key),
+                     value = load("value", start.value, problem.value);
+    for (const Expected<Moving> *loaded : {&query, &key, &value})
+      if (!*loaded)
+        return loaded->error();
+    return Tangents(problem, std::move(*query), std::move(*key),
+                    std::move(*value));
+  }
+
+  Expected<TangentResult> compute() {
+    Expected<AttentionResult> now = computeAt(0);
+    if (!now)
+      return now.error();
+    TangentResult result;
+    result.output.resize(now->output.size());
+    result.logSumExp.resize(now->logSumExp.size());
+    if (Status status = setScales(*now, result.scales); !status)
+      return status.error();
+    // Smaller steps where larger ones reach over a kink.
+    std::vector<bool> outputs(now->output.size(), false),
+        sums(now->logSumExp.size(), false);
+    bool isLast = problem.rounds;
+    for (double step = problem.rounds ? 1e-2 : 3e-4;; step /= 10) {
+      isLast |= step < 1e-6;
+      std::vector<AttentionResult> at;
+      for (double time : {step, -step, 2 * step, -2 * step}) {
+        Expected<AttentionResult> then = computeAt(time);
+        if (!then)
+          return then.error();
+        at.push_back(std::move(*then));
+      }
+      bool isSmooth = setQuotients(&AttentionResult::output, *now, at, step,
+                                   isLast, outputs, result);
+      isSmooth &= setQuotients(&AttentionResult::logSumExp, *now, at, step,
+                               isLast, sums, result);
+      if (isSmooth || isLast)
+        return result;
+    }
+  }
+
+private:
+  using Numbers = std::vector<double> AttentionResult::*;
+
+  Tangents(const TangentProblem &problem, Moving query, Moving key,
+           Moving value)
+      : problem(problem), query(std::move(query)), key(std::move(key)),
+        value(std::move(value)) {}
+
+  Expected<AttentionResult> computeAt(double time) const {
+    AttentionProblem moved = problem.attention;
     std::array<std::vector<double>, 3> at;
-    moved.query = query->move(time, at[0]);
-    moved.key = key->move(time, at[1]);
-    moved.value = value->move(time, at[2]);
+    moved.query = query.move(time, at[0]);
+    moved.key = key.move(time, at[1]);
+    moved.value = value.move(time, at[2]);
     for (std::size_t i = 0; i < problem.sink.size(); ++i)
       moved.sink[i] += time * problem.sink[i];
     if (problem.moveScore)
       moved.score = problem.moveScore(time);
     return attention(moved);
-  };
-  // The quotient of five points, which is exact for polynomials of degree 4.
-  double step = problem.step;
-  std::array<std::pair<double, double>, 4> points = {
-      {{step, 8}, {-step, -8}, {2 * step, -1}, {-2 * step, 1}}};
-  Expected<AttentionResult> now = computeAt(0);
-  if (!now)
-    return now.error();
-  AttentionResult result;
-  result.output.assign(now->output.size(), 0);
-  result.logSumExp.assign(now->logSumExp.size(), 0);
-  for (auto [time, factor] : points) {
-    Expected<AttentionResult> then = computeAt(time);
-    if (!then)
-      return then.error();
-    for (std::size_t i = 0; i < result.output.size(); ++i)
-      result.output[i] += factor * then->output[i] / (12 * step);
-    for (std::size_t i = 0; i < result.logSumExp.size(); ++i)
-      if (now->logSumExp[i] != -inf)
-        result.logSumExp[i] += factor * then->logSumExp[i] / (12 * step);
   }
-  return result;
-}
 
-Expected<AttentionResult>
+  /// Sets those that are not `done`. False if some are not known.
+  bool setQuotients(Numbers numbers, const AttentionResult &now,
+                    const std::vector<AttentionResult> &at, double step,
+                    bool isLast, std::vector<bool> &done,
+                    TangentResult &result) const {
+    bool isSmooth = true;
+    for (std::size_t i = 0; i < done.size(); ++i) {
+      double start = (now.*numbers)[i];
+      if (done[i] || start == -inf)
+        continue;
+      Quotient quotient{start,
+                        (at[0].*numbers)[i],
+                        (at[1].*numbers)[i],
+                        (at[2].*numbers)[i],
+                        (at[3].*numbers)[i],
+                        step};
+      (result.*numbers)[i] = quotient.get();
+      done[i] = problem.rounds || !std::isfinite(start) || quotient.isSmooth();
+      isSmooth &= done[i];
+      if (isLast && !done[i])
+        (result.scales.*numbers)[i] = -1;
+    }
+    return isSmooth;
+  }
+
+  Status setScales(const AttentionResult &now, AttentionResult &scales) const {
+    MainOperands operands{query.start, key.start, value.start};
+    scales.output.assign(now.output.size(), 0);
+    scales.logSumExp.assign(now.logSumExp.size(), 0);
+    double step = problem.rounds ? 1e-2 : 3e-4;
+    auto before = problem.moveScore ? problem.moveScore(-step)
+                                    : problem.attention.score,
+         after = problem.moveScore ? problem.moveScore(step)
+                                   : problem.attention.score;
+    auto getScore = [](const auto &score, double product, const ScoredRow &row,
+                       const ScoredKey &key) {
+      return score
+                 ? score(product, row.b, row.h, row.p, key.j).value_or(product)
+                 : product;
+    };
+    return visitRows(problem.attention, operands, now.logSumExp, now.output,
+                     [&](const ScoredRow &row) -> Status {
+                       std::vector<KeyTangent> tangents;
+                       for (const ScoredKey &key : row.keys) {
+                         ProductTangent product = getProduct(row, key);
+                         double moved = step * product.tangent;
+                         KeyTangent of;
+                         of.score =
+                             (getScore(after, key.product + moved, row, key) -
+                              getScore(before, key.product - moved, row, key)) /
+                             (2 * step);
+                         double slope =
+                             (getScore(problem.attention.score,
+                                       key.product + step, row, key) -
+                              getScore(problem.attention.score,
+                                       key.product - step, row, key)) /
+                             (2 * step);
+                         of.error = square(slope) * product.error;
+                         tangents.push_back(of);
+                       }
+                       setScales(row, tangents, now, scales);
+                       return {};
+                     });
+  }
+
+  /// How fast something moves, and the square of how far rounding moves that.
+  struct ProductTangent {
+    double tangent = 0, error = 0;
+  };
+  struct KeyTangent {
+    double score = 0, error = 0;
+  };
+
+  ProductTangent getProduct(const ScoredRow &row, const ScoredKey &key) const {
+    const AttentionProblem &attention = problem.attention;
+    std::int64_t size = attention.query.size(3);
+    double scale = attention.scale.value_or(1 / std::sqrt(double(size)));
+    ProductTangent product;
+    for (std::int64_t d = 0; d < size; ++d) {
+      std::size_t ofQuery = std::size_t(row.row * size + d),
+                  ofKey = std::size_t(key.keyRow * size + d);
+      for (double term : {query.getSpeed(ofQuery) * this->key.start[ofKey],
+                          query.start[ofQuery] * this->key.getSpeed(ofKey)}) {
+        product.tangent += scale * term;
+        product.error += square(attention.sumRounding * scale * term);
+      }
+    }
+    return product;
+  }
+
+  void setScales(const ScoredRow &row, const std::vector<KeyTangent> &tangents,
+                 const AttentionResult &now, AttentionResult &scales) const {
+    double rounding = square(problem.attention.sumRounding);
+    // Of the log-sum-exp, which all of the row share.
+    double mean = 0;
+    ErrorSum ofMean;
+    for (std::size_t n = 0; n < tangents.size(); ++n) {
+      const ScoredKey &key = row.keys[n];
+      mean += key.weight * tangents[n].score;
+      ofMean.add(square(key.weight) *
+                 (square(tangents[n].score) * (rounding + key.scoreError) +
+                  tangents[n].error));
+    }
+    scales.logSumExp[std::size_t(row.row)] = ofMean.getScale();
+    std::int64_t size = problem.attention.value.size(3);
+    for (std::int64_t d = 0; d < size; ++d) {
+      std::size_t at = std::size_t(row.row * size + d);
+      ErrorSum error;
+      error.add(square(mean) * row.outputErrors[std::size_t(d)]);
+      error.add(square(now.output[at] * ofMean.getScale()));
+      for (std::size_t n = 0; n < tangents.size(); ++n) {
+        const ScoredKey &key = row.keys[n];
+        std::size_t ofValue = std::size_t(key.keyRow * size + d);
+        double element = value.start[ofValue], speed = value.getSpeed(ofValue);
+        error.add(square(key.factor * key.weight) *
+                  ((square(tangents[n].score * element) + square(speed)) *
+                       (1 + key.scoreError) +
+                   square(element) * tangents[n].error));
+      }
+      scales.output[at] = error.getScale();
+    }
+  }
+
+  const TangentProblem &problem;
+  Moving query, key, value;
+};
+
+} // namespace
+
+Expected<TangentResult>
 attn::reference::attentionTangent(const TangentProblem &problem) {
-  return catchOutOfMemory([&] { return compute(problem); });
+  return catchOutOfMemory([&]() -> Expected<TangentResult> {
+    Expected<Tangents> tangents = Tangents::create(problem);
+    if (!tangents)
+      return tangents.error();
+    return tangents->compute();
+  });
 }

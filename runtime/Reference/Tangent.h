@@ -1,5 +1,4 @@
-//===- Tangent.h - The float64 oracle for tangents ---------------*- C++
-//-*-===//
+//===- Tangent.h - The float64 oracle for tangents --------------*- C++ -*-===//
 //
 // Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -29,14 +28,21 @@ struct TangentProblem {
   /// The score where what it captures has moved for some time; empty if it
   /// captures nothing that does.
   std::function<decltype(AttentionProblem::score)(double time)> moveScore;
-  /// Time between points of the quotient.
-  double step = 3e-4;
+  /// The score rounds numbers, of which small differences say nothing.
+  bool rounds = false;
 };
 
-/// The tangents of output, (B, Hq, Sq, Dv), and log-sum-exp, (B, Hq, Sq), or
-/// which part of the problem is malformed. Where the attention is infinite or
-/// NaN nearby, so are they; but 0 of rows that see nothing.
-Expected<AttentionResult> attentionTangent(const TangentProblem &problem);
+/// The tangents of output, (B, Hq, Sq, Dv), and log-sum-exp, (B, Hq, Sq).
+struct TangentResult : AttentionResult {
+  /// What their errors are relative to (see `compare`): the square root of the
+  /// sum of the squares of all that rounding adds, in units of the elements'
+  /// type. Negative where a score of the row has a kink or jumps nearby.
+  AttentionResult scales;
+};
+
+/// The tangents, or which part of the problem is malformed. Where the attention
+/// is infinite or NaN nearby, so are they; but 0 of rows that see nothing.
+Expected<TangentResult> attentionTangent(const TangentProblem &problem);
 
 } // namespace attn::reference
 

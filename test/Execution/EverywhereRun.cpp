@@ -82,7 +82,7 @@ Results attn::test::runEverywhere(
       EXPECT_EQ(results.tensors[i].shape(), result.shape);
       auto comparison = reference::compare(
           results.tensors[i].elements(), result.values,
-          reference::toleranceFor(result.type, result.quantity));
+          reference::toleranceFor(result.type, result.quantity), result.scales);
       EXPECT_TRUE(comparison.ok() && comparison->passed)
           << "result " << i << " differs at " << comparison->index << ": "
           << comparison->actual << " for " << comparison->expected;

@@ -55,9 +55,10 @@ Answer test::runInterpreter(const std::string &text, const Call &call) {
 
 std::string test::describeDifference(const std::vector<double> &actual,
                                      const std::vector<double> &expected,
-                                     const Tolerance &tolerance,
-                                     double *error) {
-  Expected<Comparison> comparison = compare(actual, expected, tolerance);
+                                     const Tolerance &tolerance, double *error,
+                                     const std::vector<double> &scales) {
+  Expected<Comparison> comparison =
+      compare(actual, expected, tolerance, scales);
   if (!comparison)
     return comparison.error().message;
   if (error)

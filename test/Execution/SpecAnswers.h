@@ -24,11 +24,12 @@ Answer runOracle(const Call &call);
 Answer runInterpreter(const std::string &text, const Call &call);
 
 /// "" or how `actual` differs. Where `error` is not null, it becomes the
-/// largest of it and the error.
+/// largest of it and the error. `scales`: as reference::compare takes them.
 std::string describeDifference(const std::vector<double> &actual,
                                const std::vector<double> &expected,
                                const reference::Tolerance &tolerance,
-                               double *error);
+                               double *error,
+                               const std::vector<double> &scales = {});
 
 /// The bytes of every tensor among the arguments.
 std::vector<std::vector<std::byte>> copyArguments(const Call &call);

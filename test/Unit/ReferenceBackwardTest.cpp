@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/Reference/Backward.h"
+#include "runtime/Reference/Compare.h"
 #include "runtime/Reference/Tangent.h"
 #include "test/Unit/DerivativeTesting.h"
 
@@ -45,17 +46,24 @@ struct Sample {
                         logSumExpGradient.elements);
   }
 
+  /// From these results of the attention.
+  Expected<BackwardResult> differentiate(const AttentionResult &result,
+                                         bool ofLogSumExp = true) const {
+    BackwardProblem backward{problem,
+                             {result.output.data(), outputGradient.sizes},
+                             {result.logSumExp.data(), logSumExpGradient.sizes},
+                             outputGradient.view(),
+                             {},
+                             {}};
+    if (ofLogSumExp)
+      backward.logSumExpGradient = logSumExpGradient.view();
+    return attentionBackward(backward);
+  }
+
   void check() {
     Expected<AttentionResult> result = attention(problem);
     ASSERT_TRUE(result) << result.error().message;
-    BackwardProblem backward{
-        problem,
-        {result->output.data(), outputGradient.sizes},
-        {result->logSumExp.data(), logSumExpGradient.sizes},
-        outputGradient.view(),
-        logSumExpGradient.view(),
-        /*visit=*/{}};
-    Expected<BackwardResult> gradients = attentionBackward(backward);
+    Expected<BackwardResult> gradients = differentiate(*result);
     ASSERT_TRUE(gradients) << gradients.error().message;
     auto compare = [&](std::vector<double> &of,
                        const std::vector<double> &gradient) {
@@ -73,12 +81,12 @@ struct Sample {
     RandomTensor ofQuery(query.sizes, random), ofKey(key.sizes, random),
         ofValue(value.sizes, random),
         ofSink({std::int64_t(problem.sink.size())}, random);
-    Expected<AttentionResult> tangent = attentionTangent({problem,
-                                                          ofQuery.view(),
-                                                          ofKey.view(),
-                                                          ofValue.view(),
-                                                          ofSink.elements,
-                                                          {}});
+    Expected<TangentResult> tangent = attentionTangent({problem,
+                                                        ofQuery.view(),
+                                                        ofKey.view(),
+                                                        ofValue.view(),
+                                                        ofSink.elements,
+                                                        {}});
     ASSERT_TRUE(tangent) << tangent.error().message;
     auto dot = [](const std::vector<double> &x, const std::vector<double> &y) {
       return std::inner_product(x.begin(), x.end(), y.begin(), 0.0);
@@ -128,14 +136,8 @@ TEST(ReferenceBackward, WhatIsHiddenAddsNothing) {
   sample.problem.sink = {};
   Expected<AttentionResult> result = attention(sample.problem);
   ASSERT_TRUE(result);
-  BackwardProblem backward{
-      sample.problem,
-      {result->output.data(), sample.outputGradient.sizes},
-      {result->logSumExp.data(), sample.logSumExpGradient.sizes},
-      sample.outputGradient.view(),
-      {},
-      {}};
-  Expected<BackwardResult> gradients = attentionBackward(backward);
+  Expected<BackwardResult> gradients =
+      sample.differentiate(*result, /*ofLogSumExp=*/false);
   ASSERT_TRUE(gradients);
   for (const auto *gradient :
        {&gradients->query, &gradients->key, &gradients->value})
@@ -154,6 +156,113 @@ TEST(ReferenceBackward, PackedSequences) {
     return std::optional<bool>(j <= p);
   };
   sample.check();
+}
+
+/// Scores |s|: that of the first query, of zeros, is at the kink.
+TEST(ReferenceBackward, NothingIsKnownAtAKink) {
+  Sample sample(5, {1, 1, 3, 2}, {1, 1, 4, 2}, 2);
+  sample.query.elements[0] = sample.query.elements[1] = 0;
+  sample.problem.score = [](double s, auto, auto, auto, auto) {
+    return std::optional<double>(std::fabs(s));
+  };
+  Expected<AttentionResult> result = attention(sample.problem);
+  ASSERT_TRUE(result);
+  Expected<BackwardResult> gradients = sample.differentiate(*result);
+  ASSERT_TRUE(gradients);
+  for (std::size_t i = 0; i < gradients->query.size(); ++i)
+    EXPECT_EQ(gradients->scales.query[i] < 0, i < 2) << i;
+  for (double scale : gradients->scales.key) // All see the first query.
+    EXPECT_LT(scale, 0);
+  for (double scale : gradients->scales.value)
+    EXPECT_GT(scale, 0);
+
+  Expected<TangentResult> tangent = attentionTangent(
+      {sample.problem, sample.outputGradient.view(), {}, {}, {}, {}});
+  ASSERT_TRUE(tangent);
+  for (std::size_t i = 0; i < tangent->output.size(); ++i)
+    EXPECT_EQ(tangent->scales.output[i] < 0, i < 2) << i;
+}
+
+/// Steps get smaller until none reaches over a kink.
+TEST(ReferenceBackward, StepsBesideAKink) {
+  for (double distance : {1e-3, 1e-4, 3e-6, 1e-6}) {
+    Slope slope =
+        findSlope([&](double x) { return std::fabs(x - distance); }, 1e-4);
+    EXPECT_TRUE(slope.isKnown) << distance;
+    EXPECT_NEAR(slope.value, -1, 1e-8) << distance;
+  }
+  EXPECT_FALSE(
+      findSlope([&](double x) { return std::fabs(x - 1e-8); }, 1e-4).isKnown);
+  EXPECT_FALSE(
+      findSlope([&](double x) { return x < 0 ? 1.0 : 0.0; }, 1e-4).isKnown);
+  EXPECT_TRUE(
+      findSlope([&](double x) { return std::exp(9 * x); }, 1e-4).isKnown);
+}
+
+/// With the scales, tolerances are wide enough for results that are rounded,
+/// and too narrow for what lacks a term.
+TEST(ReferenceBackward, ScalesAreOfRounding) {
+  for (auto [type, unit] : {std::pair(ElementType::f32, 0x1p-24),
+                            std::pair(ElementType::f16, 0x1p-11),
+                            std::pair(ElementType::bf16, 0x1p-8)}) {
+    SCOPED_TRACE(nameOf(type));
+    Sample sample(6, {1, 2, 24, 16}, {1, 1, 64, 16}, 16);
+    sample.problem.sumRounding = 0x1p-24 / unit;
+    Expected<AttentionResult> result = attention(sample.problem);
+    ASSERT_TRUE(result);
+    Expected<BackwardResult> right = sample.differentiate(*result, false);
+    ASSERT_TRUE(right);
+    auto agrees = [&](const BackwardResult &other) {
+      Tolerance tolerance = toleranceFor(type, Quantity::gradient);
+      auto passes = [&](std::vector<double> BackwardNumbers::*of) {
+        Expected<Comparison> comparison =
+            compare(other.*of, (*right).*of, tolerance, right->scales.*of);
+        return comparison && comparison->passed;
+      };
+      return std::pair(passes(&BackwardNumbers::query),
+                       passes(&BackwardNumbers::key));
+    };
+    AttentionResult rounded = *result;
+    for (std::size_t i = 0; i < rounded.output.size(); ++i)
+      rounded.output[i] *= 1 + (i % 2 ? unit : -unit);
+    Expected<BackwardResult> near = sample.differentiate(rounded, false);
+    ASSERT_TRUE(near);
+    EXPECT_EQ(agrees(*near), std::pair(true, true));
+
+    AttentionResult noDelta = *result;
+    noDelta.output.assign(noDelta.output.size(), 0);
+    Expected<BackwardResult> without = sample.differentiate(noDelta, false);
+    ASSERT_TRUE(without);
+    EXPECT_EQ(agrees(*without), std::pair(false, false));
+
+    sample.problem.mask = [](auto, auto, auto, std::int64_t j) {
+      return std::optional<bool>(j < 48);
+    };
+    Expected<BackwardResult> fewer = sample.differentiate(*result, false);
+    ASSERT_TRUE(fewer);
+    EXPECT_EQ(agrees(*fewer), std::pair(false, false));
+  }
+}
+
+/// Of a row that sees one key, all that the gradient of the query is a sum of
+/// cancels.
+TEST(ReferenceBackward, ScalesOfWhatCancels) {
+  Sample sample(7, {1, 1, 1, 2}, {1, 1, 1, 2}, 4);
+  Expected<AttentionResult> result = attention(sample.problem);
+  ASSERT_TRUE(result);
+  Expected<BackwardResult> gradients = sample.differentiate(*result, false);
+  ASSERT_TRUE(gradients);
+  double terms = 0;
+  for (std::size_t d = 0; d < 4; ++d)
+    terms = std::hypot(terms, sample.outputGradient.elements[d] *
+                                  sample.value.elements[d]);
+  for (std::size_t d = 0; d < 2; ++d) {
+    double scale = gradients->scales.query[d] /
+                   std::fabs(sample.key.elements[d] / std::sqrt(2.0));
+    EXPECT_LT(std::fabs(gradients->query[d]), 1e-14);
+    EXPECT_GT(scale, terms);
+    EXPECT_LT(scale, 3 * terms);
+  }
 }
 
 } // namespace

@@ -52,6 +52,22 @@ TEST(Compare, EqualHasNoPlace) {
   EXPECT_TRUE(compareOk({}, {}, relative).passed);
 }
 
+/// Sums of terms that cancel, and what is not known.
+TEST(Compare, RelativeToScales) {
+  std::vector<double> actual = {0.01, 2.002, 5}, expected = {0, 2, 2};
+  Expected<Comparison> result =
+      compare(actual, expected, relative, std::vector<double>{10, 1, -1});
+  ASSERT_TRUE(result);
+  EXPECT_TRUE(result->passed);
+  EXPECT_NEAR(result->error, 1e-3, 1e-12);
+  EXPECT_EQ(result->unknown, 1);
+  result = compare(actual, expected, relative, std::vector<double>{9, 1, -1});
+  ASSERT_TRUE(result);
+  EXPECT_FALSE(result->passed);
+  EXPECT_EQ(result->index, 0);
+  EXPECT_FALSE(compare(actual, expected, relative, std::vector<double>{1}));
+}
+
 TEST(Compare, NaNAndInfMustMeetTheirEqual) {
   for (auto [a, b] : std::vector<std::pair<double, double>>{{quietNaN, 1},
                                                             {1, quietNaN},

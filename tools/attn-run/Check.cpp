@@ -46,8 +46,8 @@ attn::run::checkResults(std::span<const NpyArray> results,
         reference::toleranceFor(expected.type, expected.quantity);
     if (quantizedQueries && isFloat(expected.type))
       tolerance = reference::toleranceForQuantizedQueries(expected.quantity);
-    Expected<reference::Comparison> comparison =
-        reference::compare(*values, expected.values, tolerance);
+    Expected<reference::Comparison> comparison = reference::compare(
+        *values, expected.values, tolerance, expected.scales);
     if (!comparison)
       return comparison.error();
     checks.push_back({*comparison, tolerance});
