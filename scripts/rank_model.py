@@ -15,8 +15,8 @@ import math
 from dataclasses import dataclass, replace
 
 
-# What a block of another rank takes on a CPU besides computing: kSecondsOfStep of
-# ExchangeModel.cpp.
+# On CPUs, what a block of another rank takes besides computing, and any other exchange
+# besides its messages: kSecondsOfStep of ExchangeModel.cpp.
 STEP_SECONDS = 20e-6
 
 
@@ -37,7 +37,8 @@ class Machine:
     near: Link = Link(450e9, 3e-6)
     far: Link = Link(50e9, 8e-6)
     message: float = 0.5e-6  # Seconds of a rank to start a message.
-    step: float = 0.0  # Seconds of a block of another rank, besides computing.
+    step: float = 0.0  # Seconds of a block of another rank, besides computing, and of
+    # any other exchange, besides its messages.
 
     def link(self, first, second):
         return self.near if first // self.node == second // self.node else self.far
@@ -48,7 +49,7 @@ class Machine:
         if ranks == 1:
             return 0.0
         latency = (self.far if ranks > self.node else self.near).latency
-        started = times * (latency + (ranks - 2) * self.message)
+        started = times * (latency + self.step + (ranks - 2) * self.message)
         return started + max(far / self.far.bandwidth, near / self.near.bandwidth)
 
 

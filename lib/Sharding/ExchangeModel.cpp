@@ -30,7 +30,8 @@ using namespace mlir::attn;
 /// What a core of the target does of attention, in a nanosecond, for each lane
 /// of f32: a fifth of what two multiplications and additions would be.
 static constexpr double kOperationsOfLane = 6;
-/// Beside what it computes, a block of keys of another rank.
+/// A block of keys of another rank besides what it computes, and any other
+/// exchange besides its messages, until ranks that wait have come together.
 static constexpr double kSecondsOfStep = 20e-6;
 
 namespace {
@@ -103,10 +104,11 @@ ExchangeTimes attn::computeExchangeTimes(AttentionOp op, const RankLoads &loads,
     all += pairs;
   }
   double others = double(ranks - 1) / double(ranks);
-  auto timeOf = [&](int messages, double bytes) {
-    return ranks == 1
-               ? 0
-               : messages * speeds.latency + bytes * others / speeds.bandwidth;
+  auto timeOf = [&](int exchanges, double bytes) {
+    if (ranks == 1)
+      return 0.0;
+    return exchanges * (speeds.latency + kSecondsOfStep) +
+           bytes * others / speeds.bandwidth;
   };
   auto compute = [&](double pairs) {
     return pairs * sizes.flopsOfPair / speeds.flops;

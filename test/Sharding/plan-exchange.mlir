@@ -19,11 +19,12 @@ func.func @long(%query: !t, %key: !t, %value: !t, %init: !t) -> !t {
 
 // -----
 
-// Few rows: what a step takes besides computing is more than sending all at once.
+// Few rows, and a link that is slow to begin: three blocks one after the other take
+// longer than keys and values of all ranks at once.
 // CHECK-LABEL: func @short(
 // CHECK: {attn.exchange = "gather"}
 !t = tensor<1x2x64x64xf32>
-shard.grid @ranks(shape = ?)
+shard.grid @ranks(shape = ?) {attn.link = #attn.link<latency_ns = 100000, bandwidth_mbs = 4000>}
 func.func @short(%query: !t, %key: !t, %value: !t, %init: !t) -> !t {
   %s = shard.sharding @ranks split_axes = [[], [], [0]] : !shard.sharding
   %q = shard.shard %query to %s annotate_for_users : !t
