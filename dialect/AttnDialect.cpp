@@ -43,7 +43,8 @@ struct AttnInlinerInterface : DialectInlinerInterface {
 } // namespace
 
 /// The target belongs on a module, a plan on what is planned, numbers of
-/// queries on attention, and an order of rows on a sharding.
+/// queries and an exchange on attention, an order of rows on a sharding, and a
+/// link on a grid.
 LogicalResult AttnDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attribute) {
   if (attribute.getName() == TargetAttr::kModuleAttr) {
@@ -68,6 +69,21 @@ LogicalResult AttnDialect::verifyOperationAttribute(Operation *op,
       return op->emitError("expected 'attn.zigzag' on shard.sharding");
     if (!isa<UnitAttr>(attribute.getValue()))
       return op->emitError("expected 'attn.zigzag' without a value, got ")
+             << attribute.getValue();
+  } else if (attribute.getName() == kExchangeName) {
+    auto name = dyn_cast<StringAttr>(attribute.getValue());
+    if (!isa<AttentionOp, AttentionBackwardOp>(op))
+      return op->emitError("expected 'attn.exchange' on attention");
+    if (!name || !llvm::is_contained({kRing, kGather, kUlysses},
+                                     StringRef(name.getValue())))
+      return op->emitError("expected 'attn.exchange' to be \"ring\", "
+                           "\"gather\" or \"ulysses\", got ")
+             << attribute.getValue();
+  } else if (attribute.getName() == LinkAttr::kName) {
+    if (op->getName().getStringRef() != "shard.grid")
+      return op->emitError("expected 'attn.link' on shard.grid");
+    if (!isa<LinkAttr>(attribute.getValue()))
+      return op->emitError("expected '#attn.link<...>' as 'attn.link', got ")
              << attribute.getValue();
   }
   return success();

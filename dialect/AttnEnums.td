@@ -61,4 +61,11 @@ def Attn_Packs : I32Enum<"Packs", "where packs of rows are made", [
   }];
 }
 
+def Attn_Reshard : I32EnumAttr<"Reshard", "how a tensor is distributed again", [
+    I32EnumAttrCase<"RowsToHeads", 0, "rows_to_heads">,
+    I32EnumAttrCase<"HeadsToRows", 1, "heads_to_rows">,
+    I32EnumAttrCase<"RowsToWhole", 2, "rows_to_whole">]> {
+  let cppNamespace = "::mlir::attn";
+}
+
 #endif // ATTN_DIALECT_ATTNENUMS_TD

@@ -8,6 +8,11 @@
 
 Each variant runs in turns in one process of two threads and on two ranks of one
 thread each, ROUNDS times, and the least time of each counts.
+
+With --model, prints instead what rank_model.py predicts of ways to split attention, and
+what they take, on two and on four ranks of one thread each. What each of the two cores
+computes in a second is that of one process of one thread, and the link is what the ranks
+measure.
 """
 
 import json
@@ -16,7 +21,19 @@ import struct
 import subprocess
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
+
+from rank_model import (
+    STEP_SECONDS,
+    Layer,
+    Link,
+    Machine,
+    simulate_decoding,
+    simulate_gather,
+    simulate_heads,
+    simulate_ring,
+)
 
 ROOT = Path(__file__).resolve().parent.parent
 RUN = ROOT / "build/release/bin/attn-run"
@@ -121,6 +138,9 @@ def get_repeats(variant):
     return 20 if "window" in variant or "documents" in variant else 2
 
 
+CORES = 2
+
+
 def measure(folder, launcher, text, options, arguments):
     report = folder / "report.json"
     command = [*launcher, RUN, text, *options, "--random=1", f"--json={report}"]
@@ -128,10 +148,80 @@ def measure(folder, launcher, text, options, arguments):
         command += ["--arg", argument]
     command += [f"--cache-dir={folder / 'cache'}"]
     subprocess.run(command, check=True, env=ENVIRONMENT, stdout=subprocess.DEVNULL)
-    return json.loads(report.read_text(encoding="utf-8"))["run"]["minMs"]
+    written = json.loads(report.read_text(encoding="utf-8"))
+    return written["run"]["minMs"], written.get("link")
+
+
+def start_ranks(count):
+    return ["mpirun", "--bind-to", "none", "--oversubscribe", "-n", str(count)]
+
+
+def predict(split, alone, ranks, link, rows):
+    """Seconds that a way to split takes on so many ranks, by what one process takes."""
+    is_decode = split == "keys"
+    layer = Layer(HEADS, HEADS, 64, element=4, is_causal=not is_decode)
+    speed = min(1, CORES / ranks) / CORES / alone
+    link = Link(link["bytesPerSecond"], link["latency"])
+    machine = Machine(
+        flops=layer.work(replace(Machine(), flops=1.0), layer.visible(0, 0, rows)) * speed,
+        memory=rows * layer.row_bytes() * speed,
+        node=ranks,
+        near=link,
+        far=link,
+        message=0.0,
+        step=STEP_SECONDS,
+    )
+    if is_decode:
+        return min(
+            simulate_decoding(machine, layer, rows, ranks, way) for way in ("gathered", "reduced")
+        )
+    if split == "heads":
+        return alone * max(1, ranks / CORES) * CORES / ranks
+    simulate = {"ring": simulate_ring, "gather": simulate_gather, "ulysses": simulate_heads}
+    return simulate[split](machine, layer, rows, ranks).seconds
+
+
+def compare_with_model():
+    """Few rows, and many: what ranks wait for, and what they compute."""
+    print("| split | rows | ranks | predicted (ms) | measured (ms) |\n|---|---|---|---|---|")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        text = folder / "attention.mlir"
+        for rows, splits in [
+            (512, ["ring", "gather", "ulysses", "heads"]),
+            (8192, ["ring", "gather", "ulysses", "heads"]),
+            (32768, ["keys"]),
+        ]:
+            is_decode = "keys" in splits
+            clauses = "" if is_decode else "mask causal"
+            text.write_text(write_text(splits[0], "", clauses, HEADS), encoding="utf-8")
+            shape = f"1x{HEADS}x{rows}x64"
+            arguments = ["-", shape] if is_decode else [shape, shape]
+            repeat = f"--repeat={50 if rows != 8192 else 3}"
+
+            def run_least(launcher, options):
+                runs = [
+                    measure(folder, launcher, text, [repeat, *options], arguments)
+                    for _ in range(ROUNDS)
+                ]
+                return min(runs, key=lambda run: run[0])
+
+            # One thread for each core, which do not wait for each other.
+            alone = run_least([], ["--threads=1"])[0] / CORES
+            for split in splits:
+                for ranks in (2, 4):
+                    # Ranks without exchanges take turns on a core as they like.
+                    if split == "heads" and ranks > CORES:
+                        continue
+                    time, link = run_least(start_ranks(ranks), ["--mpi", f"--split={split}"])
+                    predicted = 1e3 * predict(split, 1e-3 * alone, ranks, link, rows)
+                    print(f"| {split} | {rows} | {ranks} | {predicted:.2f} | {time:.2f} |", flush=True)
 
 
 def main():
+    if sys.argv[1:] == ["--model"]:
+        compare_with_model()
+        return
     asked = sys.argv[1:] or list(VARIANTS)
     for variant in asked:
         if variant not in VARIANTS:
@@ -149,13 +239,14 @@ def main():
                 written = write_text(split, captures, clauses, key_heads)
                 text.write_text(written, encoding="utf-8")
             arguments = get_arguments(folder, variant, captures, key_heads)
-            ranks = ["mpirun", "--bind-to", "none", "--oversubscribe", "-n", "2"]
+            ranks = start_ranks(2)
             repeat = f"--repeat={get_repeats(variant)}"
             times = ([], [])
             for _ in range(ROUNDS):
-                times[0].append(measure(folder, [], text, [repeat, "--threads=2"], arguments))
+                alone = [repeat, f"--threads={CORES}"]
+                times[0].append(measure(folder, [], text, alone, arguments)[0])
                 options = [repeat, "--mpi", f"--split={split}"]
-                times[1].append(measure(folder, ranks, text, options, arguments))
+                times[1].append(measure(folder, ranks, text, options, arguments)[0])
             alone, together = min(times[0]), min(times[1])
             print(
                 f"| {variant} | {alone:.1f} | {together:.1f} | {together / alone:.2f} |",

@@ -10,7 +10,8 @@ The machine is nodes of eight H100 SXM. Published: 989 Tflop/s of dense bf16, 3.
 TB/s of memory, NVLink of 450 GB/s each way in a node, InfiniBand of 50 GB/s for
 each GPU between nodes. Assumed: attention reaches 0.6 of the peak, however small
 a block is; a message takes 3 us in a node and 8 us between nodes besides its
-bytes; links are not shared with others, and copies take no time from computing.
+bytes, and a rank 0.5 us to start each of several; links are not shared with others,
+and copies take no time from computing.
 
 The layer is that of Llama 3.1 405B: 128 heads of 128 on 8 key/value heads, in bf16,
 with a causal mask. With --self-test, checks the simulation instead.
@@ -18,165 +19,26 @@ with a causal mask. With --self-test, checks the simulation instead.
 
 import argparse
 import math
-from dataclasses import dataclass, replace
+import os
+import re
+import subprocess
+from dataclasses import replace
 
-
-@dataclass(frozen=True)
-class Link:
-    bandwidth: float  # Bytes per second, each way.
-    latency: float  # Seconds.
-
-    def time(self, size):
-        return self.latency + size / self.bandwidth if size else 0.0
-
-
-@dataclass(frozen=True)
-class Machine:
-    flops: float = 0.6 * 989e12
-    memory: float = 3.35e12
-    node: int = 8  # Ranks.
-    near: Link = Link(450e9, 3e-6)
-    far: Link = Link(50e9, 8e-6)
-
-    def link(self, first, second):
-        return self.near if first // self.node == second // self.node else self.far
-
-
-@dataclass(frozen=True)
-class Layer:
-    heads: int = 128
-    key_heads: int = 8
-    size: int = 128
-    element: int = 2
-    is_causal: bool = True
-
-    def row_bytes(self):
-        """Of one row of keys and of values."""
-        return 2 * self.element * self.key_heads * self.size
-
-    def work(self, machine, pairs):
-        """Seconds for so many pairs of a query and a key."""
-        return 4 * self.heads * self.size * pairs / machine.flops
-
-    def visible(self, query_piece, key_piece, rows):
-        """Pairs of two pieces of so many rows."""
-        if not self.is_causal or query_piece > key_piece:
-            return rows * rows
-        return rows * (rows + 1) // 2 if query_piece == key_piece else 0
-
-
-@dataclass(frozen=True)
-class Result:
-    seconds: float
-    work: list  # Seconds that each rank computes.
-    received: list  # Bytes that come to each rank.
-
-    def waiting(self):
-        """The share of the time in which a rank does not compute, on average."""
-        return max(0.0, 1 - sum(self.work) / len(self.work) / self.seconds)
-
-    def balance(self):
-        return max(self.work) * len(self.work) / sum(self.work)
-
-
-def get_pieces(rank, ranks, is_zigzag):
-    return [rank, 2 * ranks - 1 - rank] if is_zigzag else [rank]
-
-
-def simulate_ring(machine, layer, rows, ranks, is_zigzag=True):
-    """Blocks go around as attn.rank_block gives them: in each step a rank waits for
-    what it receives and sends, begins with the next transfer, and computes."""
-    pieces = [get_pieces(rank, ranks, is_zigzag) for rank in range(ranks)]
-    count = rows // (len(pieces[0]) * ranks)
-    done, here = [0.0] * ranks, [0.0] * ranks
-    work, received = [0.0] * ranks, [0] * ranks
-    for step in range(ranks):
-        begin = [max(done[rank], here[rank]) for rank in range(ranks)]
-        here = [0.0] * ranks
-        for rank in range(ranks):
-            keeper = (rank - step) % ranks
-            pairs = sum(
-                layer.visible(q, k, count) for q in pieces[rank] for k in pieces[keeper]
-            )
-            seconds = layer.work(machine, pairs)
-            work[rank] += seconds
-            done[rank] = begin[rank] + seconds
-            if step + 1 == ranks:
-                continue
-            sender = (rank - step - 1) % ranks
-            needed = sum(
-                any(layer.visible(q, k, count) for q in pieces[rank]) for k in pieces[sender]
-            )
-            size = needed * count * layer.row_bytes()
-            received[rank] += size
-            end = max(begin[rank], begin[sender]) + machine.link(rank, sender).time(size)
-            if size:
-                here[rank] = max(here[rank], end)
-                here[sender] = max(here[sender], end)
-    return Result(max(done), work, received)
-
-
-def simulate_gather(machine, layer, rows, ranks):
-    """All keys and values come first, each once into a node, over all of its links."""
-    size = rows * layer.row_bytes()
-    node = min(machine.node, ranks)
-    nodes = math.ceil(ranks / machine.node)
-    far = (nodes - 1) / nodes * size / node
-    near = (node - 1) / node * size
-    seconds = max(
-        machine.far.time(far) + (nodes - 1) * machine.far.latency,
-        machine.near.time(near) + (node - 1) * machine.near.latency,
-    )
-    work = simulate_ring(free(machine), layer, rows, ranks).work
-    return Result(seconds + max(work), work, [size * (ranks - 1) // ranks] * ranks)
-
-
-def simulate_heads(machine, layer, rows, ranks):
-    """Rows become heads and heads rows again, all to all (Ulysses); None where there
-    are more ranks than heads. Key/value heads come to each rank that needs them."""
-    if layer.heads % ranks:
-        return None
-    heads = 2 * layer.heads + 2 * max(layer.key_heads, ranks)
-    size = layer.element * layer.size * heads * rows // ranks
-    far = max(0, ranks - machine.node) / ranks * size
-    near = (min(ranks, machine.node) - 1) / ranks * size
-    # Both ways have a latency of their own.
-    seconds = max(
-        machine.far.time(far) + (machine.far.latency if far else 0),
-        machine.near.time(near) + (machine.near.latency if near else 0),
-    )
-    pairs = layer.visible(0, 0, rows)
-    work = [layer.work(machine, pairs) / ranks] * ranks
-    return Result(seconds + work[0], work, [int(far + near)] * ranks)
-
-
-def simulate_decoding(machine, layer, rows, ranks, is_tree):
-    """One query: each rank reads its keys and values, and states are sent to all
-    others, as attn.all_merge may do, or reduced and sent back along a tree."""
-    reads = rows / ranks * layer.row_bytes() / machine.memory
-    state = 4 * layer.heads * (layer.size + 1)
-    node = min(machine.node, ranks)
-    if is_tree:
-        nodes = math.ceil(ranks / machine.node)
-        return reads + 2 * (
-            math.ceil(math.log2(node)) * machine.near.time(state)
-            + math.ceil(math.log2(nodes)) * machine.far.time(state)
-        )
-    return (
-        reads
-        + (node - 1) * machine.near.time(state)
-        + max(0, ranks - machine.node) * machine.far.time(state)
-    )
-
-
-def free(machine):
-    """The same machine, on which nothing takes time to send."""
-    link = Link(math.inf, 0.0)
-    return replace(machine, near=link, far=link)
+from rank_model import (
+    STEP_SECONDS,
+    Layer,
+    Link,
+    Machine,
+    free,
+    simulate_decoding,
+    simulate_gather,
+    simulate_heads,
+    simulate_ring,
+)
 
 
 def print_prefill(machine, layer, rows):
-    print("| ranks | ring (ms) | waits | in order (ms) | all-gather (ms) | heads (ms) |")
+    print("| ranks | ring (ms) | waits | in order (ms) | all-gather (ms) | Ulysses (ms) |")
     print("|---|---|---|---|---|---|")
     for ranks in (8, 16, 32, 64, 128, 256, 512, 1024):
         ring = simulate_ring(machine, layer, rows, ranks)
@@ -194,10 +56,11 @@ def print_prefill(machine, layer, rows):
 
 
 def print_decoding(machine, layer, rows):
-    print("| ranks | gathered (us) | tree (us) |\n|---|---|---|")
+    ways = ("gathered", "reduced", "tree")
+    print(f"| ranks | {' | '.join(f'{way} (us)' for way in ways)} |\n|---|---|---|---|")
     for ranks in (8, 16, 32, 64, 128, 256, 512, 1024):
-        times = [simulate_decoding(machine, layer, rows, ranks, tree) for tree in (False, True)]
-        print(f"| {ranks} | {1e6 * times[0]:.0f} | {1e6 * times[1]:.0f} |")
+        times = [simulate_decoding(machine, layer, rows, ranks, way) for way in ways]
+        print(f"| {ranks} | {' | '.join(f'{1e6 * time:.0f}' for time in times)} |")
 
 
 def check():
@@ -238,8 +101,65 @@ def check():
     # Two ranks of a node send each other their states, or one does and gets the sum.
     reads = rows // 2 * causal.row_bytes() / machine.memory
     sends = machine.near.time(4 * causal.heads * (causal.size + 1))
-    expect_near(simulate_decoding(machine, causal, rows, 2, is_tree=False), reads + sends)
-    expect_near(simulate_decoding(machine, causal, rows, 2, is_tree=True), reads + 2 * sends)
+    expect_near(simulate_decoding(machine, causal, rows, 2, "gathered"), reads + sends)
+    expect_near(simulate_decoding(machine, causal, rows, 2, "tree"), reads + 2 * sends)
+
+
+def write_text(layer, rows, link, is_zigzag):
+    query = f"tensor<1x{layer.heads}x{rows}x{layer.size}xf32>"
+    key = f"tensor<1x{layer.key_heads}x{rows}x{layer.size}xf32>"
+    order = "{attn.zigzag} " if is_zigzag else ""
+    said = f"latency_ns = {link.latency * 1e9:.0f}, bandwidth_mbs = {link.bandwidth * 1e-6:.0f}"
+    return f"""
+shard.grid @ranks(shape = ?) {{attn.link = #attn.link<{said}>}}
+func.func @attention(%query: {query}, %key: {key}, %value: {key}, %init: {query}) -> {query} {{
+  %s = shard.sharding @ranks split_axes = [[], [], [0]] {order}: !shard.sharding
+  %q = shard.shard %query to %s annotate_for_users : {query}
+  %k = shard.shard %key to %s annotate_for_users : {key}
+  %v = shard.shard %value to %s annotate_for_users : {key}
+  %o = attn.attention ins(%q, %k, %v : {query}, {key}, {key})
+      outs(%init : {query}) {"mask causal" if layer.is_causal else ""}
+  return %o : {query}
+}}
+"""
+
+
+def compare(compiler):
+    """What attn-plan-exchange computes for the default target, and what this does."""
+    flops = 6e9 * 8  # Of a lane of f32, and lanes.
+    for rows, ranks, is_causal, is_zigzag, link in (
+        (8192, 2, True, True, Link(4e9, 2e-6)),
+        (8192, 8, False, False, Link(1e9, 1e-4)),
+        (65536, 4, True, False, Link(50e9, 8e-6)),
+        (512, 4, True, True, Link(4e9, 2e-6)),
+        (1024, 4, False, False, Link(1e8, 2e-6)),
+    ):
+        layer = Layer(heads=16, key_heads=8, size=64, element=4, is_causal=is_causal)
+        machine = Machine(
+            flops=flops, node=ranks, near=link, far=link, message=0.0, step=STEP_SECONDS
+        )
+        text = write_text(layer, rows, link, is_zigzag)
+        options = f"--attn-plan-exchange=ranks={ranks} explain"
+        run = subprocess.run(
+            [compiler, options, "-", "-o", os.devnull], input=text, check=True, text=True,
+            stderr=subprocess.PIPE,
+        )
+        remark = re.search(
+            r"a ring takes (\d+) us, gathering keys and values (\d+) us, "
+            r"exchanging heads (\d+) us",
+            run.stderr,
+        )
+        assert remark, run.stderr
+        expected = [
+            simulate_ring(machine, layer, rows, ranks, is_zigzag),
+            simulate_gather(machine, layer, rows, ranks, is_zigzag),
+            simulate_heads(machine, layer, rows, ranks),
+        ]
+        for got, of_model in zip(map(int, remark.groups()), expected):
+            microseconds = 1e6 * of_model.seconds
+            assert abs(got - microseconds) <= 1 + 0.01 * microseconds, (
+                f"{rows} rows on {ranks} ranks: expected {microseconds:.0f} us, got {got} us\n{text}"
+            )
 
 
 def main():
@@ -248,7 +168,11 @@ def main():
     )
     parser.add_argument("--rows", type=int, default=1 << 20, help="of the prompt (default: 2^20)")
     parser.add_argument("--self-test", action="store_true")
+    parser.add_argument("--compare", metavar="ATTN-OPT", help="with the model of attn-plan-exchange")
     options = parser.parse_args()
+    if options.compare:
+        compare(options.compare)
+        return
     if options.self_test:
         check()
         return

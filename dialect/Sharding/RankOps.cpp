@@ -83,6 +83,61 @@ void RankSumsOp::getEffects(
       effects);
 }
 
+LogicalResult LinkAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                               int64_t latencyNs, int64_t bandwidthMbs) {
+  constexpr int64_t kMost = int64_t(1) << 40;
+  if (latencyNs < 0 || latencyNs > kMost)
+    return emitError() << "expected latency_ns from 0 to " << kMost << ", got "
+                       << latencyNs;
+  if (bandwidthMbs < 1 || bandwidthMbs > kMost)
+    return emitError() << "expected bandwidth_mbs from 1 to " << kMost
+                       << ", got " << bandwidthMbs;
+  return success();
+}
+
+LogicalResult ReshardOp::verify() {
+  auto part = cast<ShapedType>(getPart().getType()),
+       outs = cast<ShapedType>(getOuts().getType()),
+       bounds = cast<ShapedType>(getBounds().getType());
+  auto isStatic = [](ShapedType type) {
+    return type.hasRank() && type.getRank() == 4 && !type.isDynamicDim(1) &&
+           !type.isDynamicDim(3);
+  };
+  if (!isStatic(part) || !isStatic(outs) ||
+      part.getDimSize(0) != outs.getDimSize(0) ||
+      part.getDimSize(3) != outs.getDimSize(3) ||
+      part.getElementType() != outs.getElementType() ||
+      !part.getElementType().isIntOrFloat())
+    return emitOpError(
+               "expected parts (B, H, S, D) with static H and D, of one "
+               "element type, B and D, got ")
+           << outs << " of " << part;
+  auto ranks = int64_t(getSize());
+  int64_t before = part.getDimSize(1), after = outs.getDimSize(1);
+  if (getKind() == Reshard::RowsToHeads)
+    after *= ranks;
+  if (getKind() == Reshard::HeadsToRows)
+    before *= ranks;
+  if (before != after)
+    return emitOpError("expected heads that ")
+           << ranks << " ranks share evenly, got " << outs << " of " << part;
+  if (!bounds.hasRank() || bounds.getRank() != 1 ||
+      !bounds.getElementType().isIndex() ||
+      (bounds.getDimSize(0) != ranks + 1 &&
+       bounds.getDimSize(0) != 2 * ranks + 1))
+    return emitOpError("expected bounds of one or two pieces of each of ")
+           << ranks << " ranks, of index, got " << bounds;
+  return success();
+}
+
+void ReshardOp::getEffects(
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
+        &effects) {
+  getDestinationEffects(
+      *this, [&](OpOperand &operand) { return readsOperand(operand); },
+      effects);
+}
+
 LogicalResult AllGatherOp::verify() {
   auto part = cast<ShapedType>(getPart().getType()),
        outs = cast<ShapedType>(getOuts().getType());

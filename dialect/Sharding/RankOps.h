@@ -13,6 +13,7 @@
 #define ATTN_DIALECT_SHARDING_RANKOPS_H
 
 #include "dialect/AttnDialect.h"
+#include "dialect/AttnOps.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -25,6 +26,16 @@ namespace mlir::attn {
 /// Of a shard.sharding by rows: each rank `r` of the `n` along their axis has
 /// two pieces of them, one after the other, `r` and `2 n - 1 - r` of `2 n`.
 constexpr llvm::StringLiteral kZigzagName = "attn.zigzag";
+
+/// Of an attn.attention whose rows of queries and of keys are split along one
+/// axis, how each rank comes to the keys. Without it, blocks of them go
+/// around.
+constexpr llvm::StringLiteral kExchangeName = "attn.exchange";
+constexpr llvm::StringLiteral kRing = "ring";
+/// All ranks get all keys and values first.
+constexpr llvm::StringLiteral kGather = "gather";
+/// Rows become heads, and what is computed of them rows again.
+constexpr llvm::StringLiteral kUlysses = "ulysses";
 } // namespace mlir::attn
 
 #define GET_OP_CLASSES

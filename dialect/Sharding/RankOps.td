@@ -14,6 +14,7 @@
 #define ATTN_DIALECT_SHARDING_RANKOPS_TD
 
 include "dialect/AttnDialect.td"
+include "dialect/AttnEnums.td"
 include "mlir/IR/BuiltinAttributes.td"
 include "mlir/IR/CommonAttrConstraints.td"
 include "mlir/Interfaces/DestinationStyleOpInterface.td"
@@ -121,6 +122,51 @@ def Attn_RankSumsOp : Attn_Op<"rank_sums", [
       return cast<ShapedType>(getSpans().getType()).getDimSize(0);
     }
     bool readsOperand(OpOperand &) { return true; }
+    MutableOperandRange getDpsInitsMutable() { return getOutsMutable(); }
+  }];
+  let hasVerifier = 1;
+}
+
+def Attn_ReshardOp : Attn_Op<"reshard", [
+    DestinationStyleOpInterface,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "what of a tensor this rank has, distributed in another way";
+  let description = [{
+    Of a tensor `(B, H, S, D)`, the ranks of the group have other parts after this
+    op than before:
+
+    - `rows_to_heads`: rows before, and then an equal share of the heads each, as
+      DeepSpeed-Ulysses exchanges them (arXiv:2309.14509);
+    - `heads_to_rows`: the way back;
+    - `rows_to_whole`: rows before, and then all of it.
+
+    `bounds`, `(pieces + 1)` of index, says where pieces of the rows begin, and
+    where the last one ends. There is one of each rank of the group, in their order,
+    or two: rank `r` of `n` has the pieces `r` and `2 n - 1 - r` then, one after the
+    other. Between two ranks, each piece of a head is a message, and nothing is sent
+    twice.
+
+    Upstream's `shard.all_to_all` and `shard.all_gather` say the same of rows that
+    are split evenly, but convert-shard-to-mpi lowers neither in 22.1.
+
+    ```mlir
+    %heads = attn.reshard rows_to_heads ins(%rows : tensor<1x8x?x64xf32>)
+        outs(%init : tensor<1x2x?x64xf32>) bounds(%bounds : tensor<5xindex>)
+        stride 1 size 4 -> tensor<1x2x?x64xf32>
+    ```
+  }];
+  let arguments = (ins Attn_Reshard:$kind, AnyShaped:$part, AnyShaped:$outs,
+    AnyShaped:$bounds,
+    ConfinedAttr<I64Attr, [IntPositive]>:$stride,
+    ConfinedAttr<I64Attr, [IntPositive]>:$size);
+  let results = (outs Optional<AnyRankedTensor>:$result);
+  let assemblyFormat = [{
+    $kind `ins` `(` $part `:` type($part) `)` `outs` `(` $outs `:` type($outs) `)`
+    `bounds` `(` $bounds `:` type($bounds) `)`
+    `stride` $stride `size` $size attr-dict (`->` type($result)^)?
+  }];
+  let extraClassDeclaration = [{
+    bool readsOperand(OpOperand &operand) { return !isDpsInit(&operand); }
     MutableOperandRange getDpsInitsMutable() { return getOutsMutable(); }
   }];
   let hasVerifier = 1;

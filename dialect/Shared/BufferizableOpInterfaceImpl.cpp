@@ -470,6 +470,7 @@ void mlir::attn::registerBufferizableOpInterfaceExternalModels(
         *context);
     RankBlockOp::attachInterface<RankBlockOpInterface>(*context);
     RankSumsOp::attachInterface<DestinationOpInterface<RankSumsOp>>(*context);
+    ReshardOp::attachInterface<CollectiveOpInterface<ReshardOp>>(*context);
     RopeOp::attachInterface<DestinationOpInterface<RopeOp>>(*context);
     WithBlockRangeOp::attachInterface<WithBlockRangeOpInterface>(*context);
   });

@@ -127,20 +127,27 @@ FailureOr<Annotations> attn::readAnnotations(func::FuncOp func, int64_t ranks) {
 LogicalResult attn::annotate(func::FuncOp func, int64_t ranks,
                              StringRef split) {
   constexpr StringRef kGrid = "ranks";
+  enum Order { InOrder, Zigzag, ByMask };
   struct Split {
     StringRef name;
     int64_t ofQuery, ofKey;
+    Order order = InOrder;
+    StringRef exchange = {};
   };
   constexpr Split splits[] = {{"batch", kBatch, kBatch},
                               {"heads", kHeads, kHeads},
-                              {"sequence", kRows, kRows},
-                              {"zigzag", kRows, kRows},
+                              {"sequence", kRows, kRows, ByMask},
+                              {"zigzag", kRows, kRows, Zigzag},
+                              {"ring", kRows, kRows, ByMask, kRing},
+                              {"gather", kRows, kRows, ByMask, kGather},
+                              {"ulysses", kRows, kRows, InOrder, kUlysses},
                               {"keys", kWhole, kRows}};
   const Split *found = llvm::find_if(
       splits, [&](const Split &known) { return known.name == split; });
   if (found == std::end(splits))
-    return func.emitError("split: expected 'batch', 'heads', 'sequence', "
-                          "'zigzag' or 'keys', got '")
+    return func.emitError(
+               "split: expected 'batch', 'heads', 'sequence', "
+               "'zigzag', 'ring', 'gather', 'ulysses' or 'keys', got '")
            << split << "'";
   SmallVector<Operation *> ops;
   func.walk([&](Operation *op) {
@@ -158,8 +165,8 @@ LogicalResult attn::annotate(func::FuncOp func, int64_t ranks,
   OpBuilder b = OpBuilder::atBlockBegin(module.getBody());
   shard::GridOp::create(b, func.getLoc(), kGrid,
                         ArrayRef<int64_t>{ShapedType::kDynamic});
-  bool isZigzag = split == "zigzag" ||
-                  (split == "sequence" && isBalancedByZigzag(ops, ranks));
+  bool isZigzag = found->order == Zigzag ||
+                  (found->order == ByMask && isBalancedByZigzag(ops, ranks));
   auto shardAlong = [&](OpOperand &operand, int64_t dim) {
     if (dim == kWhole)
       return;
@@ -181,6 +188,9 @@ LogicalResult attn::annotate(func::FuncOp func, int64_t ranks,
           shardAlong(op.getQueryMutable(), found->ofQuery);
           shardAlong(op.getKeyMutable(), found->ofKey);
           shardAlong(op.getValueMutable(), found->ofKey);
+          // Gradients go around.
+          if (!found->exchange.empty() && isa<AttentionOp>(op))
+            op->setAttr(kExchangeName, b.getStringAttr(found->exchange));
         });
   return success();
 }

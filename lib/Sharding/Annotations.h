@@ -80,8 +80,9 @@ FailureOr<Annotations> readAnnotations(func::FuncOp func, int64_t ranks);
 
 /// Annotates query, key and value of each attention of a function without
 /// annotations, on a new grid of one axis for so many ranks: 'batch', 'heads',
-/// 'sequence', 'zigzag' or 'keys'. With 'sequence', the masks say in which
-/// order rows are split.
+/// 'sequence', 'zigzag', 'ring', 'gather', 'ulysses' or 'keys'. With
+/// 'sequence', 'ring' and 'gather', the masks say in which order rows are
+/// split; with the last two and 'ulysses', keys are exchanged so.
 LogicalResult annotate(func::FuncOp func, int64_t ranks, StringRef split);
 
 /// Removes the annotations of a function.

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialect/Sharding/RankOps.h"
 #include "lib/Sharding/Annotations.h"
 #include "lib/Sharding/Passes.h"
 
@@ -24,6 +25,7 @@ struct DropShardings : attn::impl::DropShardingsBase<DropShardings> {
   void runOnOperation() override {
     for (auto func : getOperation().getOps<func::FuncOp>())
       dropAnnotations(func);
+    getOperation().walk([](Operation *op) { op->removeAttr(kExchangeName); });
     for (auto grid :
          llvm::make_early_inc_range(getOperation().getOps<shard::GridOp>()))
       if (SymbolTable::symbolKnownUseEmpty(grid, getOperation()))

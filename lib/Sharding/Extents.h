@@ -76,7 +76,7 @@ struct AttentionExtents {
   Value getPiece(IndexBuilder &b, Value rank, Value slot) const {
     if (!isZigzag)
       return rank;
-    Value mirrored = b.sub(2 * numKeyRanks - 1, rank);
+    Value mirrored = b.sub(2 * numQueryRanks - 1, rank);
     return b.select(b.isEqual(slot, 0), rank, mirrored);
   }
   /// Where the piece in a slot begins in the part of a rank.

@@ -68,6 +68,8 @@ public:
     if (extents.numKeyRanks > 1)
       return finish(extents.isRing ? goAround() : mergeRanks());
     RowSpan keys{extents.keys.first(b), extents.keys.count(b)};
+    if (extents.isZigzag)
+      return computePieces(keys);
     if (whole.hasDropout())
       return finish(
           merge(createInitial(), computeBlock({query, queries}, whole.getKey(),
@@ -100,6 +102,49 @@ private:
                                whole.getKey(), whole.getValue(), keys, outs);
     addSink(op);
     return op.getResults();
+  }
+
+  /// The same where its queries are in two pieces.
+  SmallVector<Value> computePieces(RowSpan keys) {
+    Value key = whole.getKey(), value = whole.getValue();
+    State initial;
+    if (whole.hasDropout()) {
+      initial = createInitial();
+    } else {
+      initial.push_back(b.empty(output, whole.getElementType()));
+      if (whole.getLogSumExp())
+        initial.push_back(b.empty(rows, sums));
+    }
+    State all = b.loop(
+        0, extents.getNumSlots(), 1, initial,
+        [&](Value slot, ValueRange carried) -> SmallVector<Value> {
+          const Extent &all = extents.queries;
+          Value piece = extents.getPiece(b, all.self, slot);
+          RowSpan ofWhole{all.first(b, piece), all.count(b, piece)},
+              own{extents.getSlotBegin(b, all, all.self, slot), ofWhole.count};
+          BlockOperands part{b.extract(query, getRowBox(b, query, own)),
+                             ofWhole};
+          // One box for both ways, so that what is carried stays in its place.
+          SmallVector<Box> places;
+          State soFar, next;
+          for (Value ofAll : carried) {
+            places.push_back(getRowBox(b, ofAll, own));
+            soFar.push_back(b.extract(ofAll, places.back()));
+          }
+          if (whole.hasDropout()) {
+            next = merge(soFar, computeBlock(part, key, value, keys));
+          } else {
+            AttentionOp op =
+                emitBlock(b, whole, extents, part, key, value, keys, soFar);
+            addSink(op);
+            llvm::append_range(next, op.getResults());
+          }
+          for (auto [ofAll, ofPiece, place] :
+               llvm::zip_equal(carried, next, places))
+            ofPiece = b.insert(ofPiece, ofAll, place);
+          return next;
+        });
+    return whole.hasDropout() ? finish(all) : all;
   }
 
   /// That of the heads of the rank.
@@ -164,7 +209,7 @@ private:
   Value createRowOfWhole(Value row) {
     if (!extents.isZigzag)
       return b.add(row, queries.first);
-    return extents.queries.at(b, row, extents.numKeyRanks);
+    return extents.queries.at(b, row, extents.numQueryRanks);
   }
 
   /// What some keys give, and the sink if it is asked for.

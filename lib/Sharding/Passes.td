@@ -29,9 +29,11 @@ def ShardAttention : Pass<"attn-shard", "::mlir::ModuleOp"> {
       `attn.merge`. Gradients of a block go back to where it is from
       (`attn.rank_sums`). Where their shardings say `attn.zigzag`, each rank `r` of
       `n` has two pieces of these rows, `r` and `2 n - 1 - r` of `2 n`, one after the
-      other: with a causal mask, all have the same work. 'sequence' annotates so
-      where the masks leave ranks with different work in the order of the rows, and
-      the most that a rank receives does not grow;
+      other: with a causal mask, all have the same work. 'sequence', 'ring' and
+      'gather' annotate so where the masks leave ranks with different work in the order of the rows, and
+      the most that a rank receives does not grow. Where an op says so in
+      `attn.exchange`, keys and values are gathered instead, or rows become heads
+      (`attn.reshard`): see `attn-plan-exchange`;
     - rows of keys and values alone: each rank computes what its keys give for all
       queries, which `attn.all_merge` merges. So it is where they are read of caches
       whose positions are sharded: rows of a contiguous cache, or pages and columns
@@ -58,7 +60,7 @@ def ShardAttention : Pass<"attn-shard", "::mlir::ModuleOp"> {
            "Number of ranks; 0: that of the grid, which is static then">,
     Option<"split", "split", "std::string", "",
            "Annotate functions without an annotation: 'batch', 'heads', 'sequence', "
-           "'zigzag' or 'keys'">,
+           "'zigzag', 'ring', 'gather', 'ulysses' or 'keys'">,
   ];
   let dependentDialects = ["::mlir::affine::AffineDialect",
                            "::mlir::arith::ArithDialect",
@@ -66,6 +68,44 @@ def ShardAttention : Pass<"attn-shard", "::mlir::ModuleOp"> {
                            "::mlir::linalg::LinalgDialect",
                            "::mlir::scf::SCFDialect",
                            "::mlir::shard::ShardDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+def PlanExchange : Pass<"attn-plan-exchange", "::mlir::ModuleOp"> {
+  let summary = "Decide how ranks come to the keys of others";
+  let description = [{
+    Of each `attn.attention` whose rows of query and key are sharded along one axis,
+    says in `attn.exchange` how `attn-shard` exchanges keys and values:
+
+    - "ring": blocks of them go around while others are computed, and of each what
+      the mask may keep;
+    - "gather": all ranks get all of them first (`attn.reshard rows_to_whole`);
+    - "ulysses": rows of query, key and value become heads, whose attention is that of
+      one rank, and its output becomes rows again.
+
+    What takes the least time, the sizes say, what the mask lets each rank see of
+    each other one, what a core of `#attn.target` computes, and the `#attn.link` of
+    the grid. Other ways than the ring have to take a tenth less, and keys and values
+    that are gathered are no more than 1 GiB. What masks read of tables, and where
+    sequences of packed batches end, is not known while compiling: these take the
+    ring. What an op says already stays. `attn.attention_backward` always takes the
+    ring, as does what says nothing.
+
+    ```mlir
+    shard.grid @ranks(shape = 4) {attn.link = #attn.link<latency_ns = 8000, bandwidth_mbs = 50000>}
+    // ...
+    %o = attn.attention ins(%q, %k, %v : !t, !t, !t) outs(%init : !t) {attn.exchange = "ulysses"}
+    ```
+  }];
+  let options = [
+    Option<"ranks", "ranks", "int64_t", "0",
+           "Number of ranks; 0: that of the grid, which is static then">,
+    Option<"explain", "explain", "bool", "false",
+           "Say in remarks what each way takes">,
+  ];
+  // Of code that asks the mask analysis, which none of is left.
+  let dependentDialects = ["::mlir::affine::AffineDialect",
+                           "::mlir::arith::ArithDialect",
                            "::mlir::tensor::TensorDialect"];
 }
 
@@ -80,8 +120,8 @@ def ConvertRanksToRuntime : Pass<"attn-convert-ranks-to-runtime",
                                  "::mlir::ModuleOp"> {
   let summary = "Convert what ranks say to each other to calls of the runtime";
   let description = [{
-    `attn.rank_index`, `attn.rank_block`, `attn.rank_sums`, `attn.all_gather`,
-    `attn.all_reduce` and `attn.all_merge` on buffers become calls of
+    `attn.rank_index`, `attn.rank_block`, `attn.rank_sums`, `attn.reshard`,
+    `attn.all_gather`, `attn.all_reduce` and `attn.all_merge` on buffers become calls of
     `attn_rt_rank_index` and the like.
     Upstream's conversion to the `mpi` dialect is not used: in 22.1, neither what
     sends without waiting nor what waits for it is lowered, f16 and bf16 have no

@@ -173,6 +173,28 @@ struct SumsToRuntime : RankPattern<RankSumsOp> {
   }
 };
 
+struct ReshardToRuntime : RankPattern<ReshardOp> {
+  using RankPattern::RankPattern;
+  LogicalResult
+  matchAndRewrite(ReshardOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (op.getResult())
+      return rewriter.notifyMatchFailure(op, "is not on buffers");
+    if (!call(op, rewriter, "attn_rt_reshard",
+              {number(op, rewriter, int64_t(op.getStride())),
+               number(op, rewriter, int64_t(op.getSize())),
+               number(op, rewriter, int64_t(op.getKind())),
+               elementBytes(op, rewriter, op.getPart().getType()),
+               spill(op, rewriter, adaptor.getBounds()),
+               spill(op, rewriter, adaptor.getPart()),
+               spill(op, rewriter, adaptor.getOuts())},
+              getVoidType()))
+      return failure();
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
 struct GatherToRuntime : RankPattern<AllGatherOp> {
   using RankPattern::RankPattern;
   LogicalResult
@@ -254,12 +276,14 @@ struct ConvertRanksToRuntime
     LLVMTypeConverter converter(&getContext());
     RewritePatternSet patterns(&getContext());
     RuntimeSymbols symbols(getOperation());
-    patterns.add<IndexToRuntime, BlockToRuntime, SumsToRuntime, GatherToRuntime,
-                 ReduceToRuntime, MergeToRuntime>(converter, symbols);
+    patterns
+        .add<IndexToRuntime, BlockToRuntime, SumsToRuntime, ReshardToRuntime,
+             GatherToRuntime, ReduceToRuntime, MergeToRuntime>(converter,
+                                                               symbols);
     ConversionTarget target(getContext());
     target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
-    target.addIllegalOp<RankIndexOp, RankBlockOp, RankSumsOp, AllGatherOp,
-                        AllReduceOp, AllMergeOp>();
+    target.addIllegalOp<RankIndexOp, RankBlockOp, RankSumsOp, ReshardOp,
+                        AllGatherOp, AllReduceOp, AllMergeOp>();
     if (failed(applyPartialConversion(getOperation(), target,
                                       std::move(patterns))))
       signalPassFailure();

@@ -17,7 +17,8 @@
 
 #include "dialect/AttnOps.h"
 #include "dialect/Cache/CacheRows.h"
-#include "lib/Sharding/LocalAttention.h"
+#include "dialect/Sharding/RankOps.h"
+#include "lib/Sharding/Exchange.h"
 #include "lib/Sharding/LocalBackward.h"
 #include "lib/Sharding/LocalCaches.h"
 #include "lib/Sharding/LocalLayer.h"
@@ -62,11 +63,15 @@ static AttentionExtents getExtents(Op op, IndexBuilder &b, const Splits &splits,
 
 static SmallVector<Value> emitLocal(AttentionOp op, IndexBuilder &b,
                                     const Splits &splits, LocalSizes &sizes) {
-  return emitLocalAttention(b, op, getExtents(op, b, splits, sizes));
+  // What is cloned of it exchanges nothing.
+  std::string exchange = getExchange(op).str();
+  op->removeAttr(kExchangeName);
+  return emitExchange(b, op, exchange, getExtents(op, b, splits, sizes));
 }
 
 static SmallVector<Value> emitLocal(AttentionBackwardOp op, IndexBuilder &b,
                                     const Splits &splits, LocalSizes &sizes) {
+  op->removeAttr(kExchangeName);
   AttentionAxes axes = splits.getAxes(op);
   auto groupOf = [&](int64_t axis) {
     if (axis == kWhole)

@@ -10,6 +10,7 @@
 
 #include "lib/Sharding/Annotations.h"
 
+#include <optional>
 #include <vector>
 
 namespace mlir::attn {
@@ -25,6 +26,19 @@ struct FunctionShards {
 /// says how many. Without annotations it stays, and all of its tensors are
 /// whole. Errors name what is not covered.
 FailureOr<FunctionShards> makeLocal(func::FuncOp func, int64_t ranks);
+
+/// What a message takes between ranks, in seconds and bytes per second.
+struct MeasuredLink {
+  double latency, bandwidth;
+};
+
+/// Says of attention whose rows are split how each of `ranks` ranks comes to
+/// the keys of others, 0 if the grid says how many: what takes the least time
+/// by a model of `attn.target` and of the grid's `attn.link`, or what was
+/// measured if it has none. Where it is said, it stays.
+LogicalResult planExchanges(func::FuncOp func, int64_t ranks,
+                            std::optional<MeasuredLink> measured,
+                            bool explains = false);
 
 } // namespace mlir::attn
 

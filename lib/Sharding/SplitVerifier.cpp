@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/Cache/CacheRows.h"
+#include "lib/Sharding/Exchange.h"
 #include "lib/Sharding/Splits.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -238,6 +239,8 @@ template <typename Op>
 LogicalResult Verifier::verifyAttention(Op op, ArrayRef<Value> ofRows) {
   AttentionAxes axes = splits.getAxes(op);
   TensorSplit query = splits.get(op.getQuery()), key = splits.get(op.getKey());
+  if (failed(verifyExchange(op, splits)))
+    return failure();
   if (axes.isZigzag && axes.queries != axes.keys)
     return op.emitOpError("expected attn.zigzag of rows of query, key and "
                           "value along one axis, got query with "

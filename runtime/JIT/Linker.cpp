@@ -42,6 +42,7 @@ static llvm::Error defineSupport(LLJIT &jit, JITDylib &library) {
   define("attn_rt_rank_index", &attn_rt_rank_index);
   define("attn_rt_rank_block", &attn_rt_rank_block);
   define("attn_rt_rank_sums", &attn_rt_rank_sums);
+  define("attn_rt_reshard", &attn_rt_reshard);
   define("attn_rt_all_gather", &attn_rt_all_gather);
   define("attn_rt_all_reduce", &attn_rt_all_reduce);
   define("attn_rt_all_merge", &attn_rt_all_merge);

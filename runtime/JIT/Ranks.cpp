@@ -13,6 +13,7 @@
 #include "runtime/Bridge/FileCache.h"
 #include "runtime/JIT/Frontend.h"
 #include "runtime/JIT/PassTrace.h"
+#include "runtime/JIT/Target.h"
 #include "runtime/MPI/Communicator.h"
 #include "runtime/Support/CallChecks.h"
 #include "runtime/Support/StridedCopy.h"
@@ -159,6 +160,7 @@ struct LocalText {
 static Expected<LocalText> makeLocal(std::string_view text,
                                      const CompileOptions &options,
                                      std::string_view split, int ranks,
+                                     const mpi::Link &link,
                                      CompileTrace &trace) {
   const std::string what = "cannot shard";
   mlir::OwningOpRef<mlir::ModuleOp> module = trace.parse(text);
@@ -192,6 +194,18 @@ static Expected<LocalText> makeLocal(std::string_view text,
                      std::string(split) + "' for @" + entry->getName().str(),
                  {}};
   }
+  // What exchanges depend on. The text of the kernel says neither, as links
+  // are measured each time.
+  Expected<std::string> processor = describeProcessor("host");
+  if (!processor)
+    return processor.error();
+  setTarget(*module, *processor, /*quantizeQueries=*/false);
+  std::optional<mlir::attn::MeasuredLink> measured;
+  if (ranks > 1)
+    measured = {link.latency, link.bandwidth};
+  if (failed(mlir::attn::planExchanges(*entry, ranks, measured)))
+    return trace.takeError(what);
+  (*module)->removeAttr(mlir::attn::TargetAttr::kModuleAttr);
   mlir::FailureOr<mlir::attn::FunctionShards> shards =
       mlir::attn::makeLocal(*entry, ranks);
   if (failed(shards) || failed(mlir::verify(*module)))
@@ -246,6 +260,10 @@ Expected<Ranks> Ranks::create(const RanksOptions &options) {
 
 int Ranks::rank() const { return communicator->getRank(); }
 int Ranks::size() const { return communicator->getSize(); }
+RankLink Ranks::link() const {
+  const mpi::Link &link = communicator->getLink();
+  return {link.latency, link.bandwidth};
+}
 const std::string &Ranks::library() const { return communicator->getVersion(); }
 std::uint64_t Ranks::bytesSent() const { return communicator->getBytesSent(); }
 void Ranks::abort(int code) const { communicator->abort(code); }
@@ -357,7 +375,8 @@ Expected<RankKernel> Ranks::compile(const Engine &engine, std::string_view text,
   // All ranks come as far as the exchange, whatever happens on them.
   Expected<LocalText> local =
       compileOnThread<LocalText>(options, [&](CompileTrace &trace) {
-        return makeLocal(text, options, split, size(), trace);
+        return makeLocal(text, options, split, size(), communicator->getLink(),
+                         trace);
       });
   if (local) {
     Expected<Signature> signature =

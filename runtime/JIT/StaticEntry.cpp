@@ -56,7 +56,8 @@ Status jit::addStaticEntry(llvm::Module &module,
                  {}};
   for (const char *ofRanks :
        {"attn_rt_rank_index", "attn_rt_rank_block", "attn_rt_rank_sums",
-        "attn_rt_all_gather", "attn_rt_all_reduce", "attn_rt_all_merge"})
+        "attn_rt_reshard", "attn_rt_all_gather", "attn_rt_all_reduce",
+        "attn_rt_all_merge"})
     if (module.getFunction(ofRanks))
       return Error{
           "expected a kernel of one process, got one of several ranks, "

@@ -102,6 +102,8 @@ public:
   int getRank() const { return rank; }
   int getSize() const { return size; }
   const std::string &getVersion() const { return library->version; }
+  /// The slowest of all ranks, as it was when they met.
+  const Link &getLink() const { return link; }
   std::uint64_t getBytesSent() const { return bytesSent; }
 
   /// Starts to send and to receive, in this order between two ranks. The memory
@@ -184,7 +186,6 @@ private:
   const double timeLimit;
   Handle communicator = 0;
   int rank = 0, size = 1;
-  /// The slowest of all ranks, as it was when they met.
   Link link;
   bool ownsMPI = false;
   /// Why the communicator is of no use.

@@ -7,18 +7,10 @@
 
 #include "runtime/MPI/Ring.h"
 
-#include <cstring>
 #include <new>
 
 using namespace attn;
 using namespace attn::mpi;
-
-static std::byte *addressOf(const Rows &rows, std::size_t elementBytes,
-                            std::int64_t b, std::int64_t h, std::int64_t row) {
-  std::int64_t element = rows.offset + b * rows.strides[0] +
-                         h * rows.strides[1] + row * rows.strides[2];
-  return rows.data + element * std::int64_t(elementBytes);
-}
 
 std::int64_t Ring::getPeer(std::int64_t step, bool comes) const {
   std::int64_t rank = communicator.getRank(),
@@ -84,31 +76,6 @@ Status Ring::begin(Group newGroup, const Table &table, std::size_t bytes,
   return {};
 }
 
-void Ring::addPieces(std::vector<Piece> &pieces, const Rows &rows, Span span,
-                     std::vector<std::byte> &packed) {
-  if (span.count == 0)
-    return;
-  std::size_t rowBytes = std::size_t(rows.sizes[3]) * elementBytes,
-              bytes = std::size_t(span.count) * rowBytes;
-  bool liesTogether = rows.strides[2] == rows.sizes[3] || span.count == 1;
-  for (std::int64_t b = 0; b < rows.sizes[0]; ++b)
-    for (std::int64_t h = 0; h < rows.sizes[1]; ++h) {
-      std::byte *from = addressOf(rows, elementBytes, b, h, span.first);
-      if (liesTogether) {
-        pieces.push_back({from, bytes});
-        continue;
-      }
-      // There is room for all: nothing moves.
-      std::byte *to = packed.data() + packed.size();
-      packed.resize(packed.size() + bytes);
-      pieces.push_back({to, bytes});
-      for (std::int64_t row = 0; row < span.count; ++row)
-        std::memcpy(to + std::size_t(row) * rowBytes,
-                    addressOf(rows, elementBytes, b, h, span.first + row),
-                    rowBytes);
-    }
-}
-
 Status Ring::describeBuffer(const Rows &like, std::int64_t count,
                             Buffer &buffer, Rows &rows) {
   std::int64_t rowsOfAll = 0, elements = 0, size = 0;
@@ -161,10 +128,11 @@ Status Ring::start(std::int64_t step) {
       return status;
     // One message for each on both sides.
     for (Span span : sent)
-      addPieces(toSend, rows, span, packed);
+      addPieces(toSend, rows, elementBytes, {0, rows.sizes[1]}, span, packed);
     std::int64_t first = 0;
     for (Span span : received) {
-      addPieces(toReceive, blocks[i][slot], {first, span.count}, packed);
+      addPieces(toReceive, blocks[i][slot], elementBytes, {0, rows.sizes[1]},
+                {first, span.count}, packed);
       first += span.count;
     }
   }

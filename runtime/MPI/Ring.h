@@ -8,7 +8,7 @@
 #ifndef ATTN_RUNTIME_MPI_RING_H
 #define ATTN_RUNTIME_MPI_RING_H
 
-#include "runtime/MPI/Communicator.h"
+#include "runtime/MPI/Rows.h"
 
 #include <array>
 #include <cstdint>
@@ -16,23 +16,11 @@
 
 namespace attn::mpi {
 
-/// A tensor (B, H, S, D) as generated code describes a buffer of rank 4.
-struct Rows {
-  std::byte *allocated, *data;
-  std::int64_t offset;
-  std::array<std::int64_t, 4> sizes, strides;
-};
-
 /// A table of index as generated code describes it.
 struct Table {
   const std::int64_t *allocated, *data;
   std::int64_t offset;
   std::array<std::int64_t, 2> sizes, strides;
-};
-
-/// Rows of one piece that are sent, or come, in a step.
-struct Span {
-  std::int64_t first, count;
 };
 
 /// The steps of one call of a kernel. There is one ring in a process: kernels
@@ -66,8 +54,6 @@ private:
   std::vector<Span> getSpans(std::int64_t step, bool comes) const;
   static std::int64_t countRows(const std::vector<Span> &spans);
   std::int64_t getPeer(std::int64_t step, bool comes) const;
-  void addPieces(std::vector<Piece> &pieces, const Rows &rows, Span span,
-                 std::vector<std::byte> &packed);
   /// Memory for the rows of a step, contiguous.
   Status describeBuffer(const Rows &like, std::int64_t count, Buffer &buffer,
                         Rows &rows);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/MPI/Symbols.h"
+#include "runtime/MPI/Reshard.h"
 #include "runtime/MPI/Ring.h"
 #include "runtime/Support/Call.h"
 
@@ -93,6 +94,34 @@ void attn_rt_rank_sums(std::int64_t step, std::int64_t stride,
                        const void *value_sums) {
   check(findObstacle(stride, count));
   check(addSums(step, element_bytes, key, value, key_sums, value_sums));
+}
+
+namespace {
+/// A table of one dimension, as generated code describes it.
+struct Numbers {
+  const std::int64_t *allocated, *data;
+  std::int64_t offset, size, stride;
+};
+} // namespace
+
+static const char *reshardRows(Group group, std::int64_t kind,
+                               std::int64_t elementBytes, const void *bounds,
+                               const void *part, const void *result) {
+  const Numbers &numbers = *static_cast<const Numbers *>(bounds);
+  std::vector<std::int64_t> read(std::size_t(numbers.size));
+  for (std::int64_t i = 0; i < numbers.size; ++i)
+    read[std::size_t(i)] = numbers.data[numbers.offset + i * numbers.stride];
+  return keep(reshard(*Communicator::getCurrent(), group, Reshard(kind), read,
+                      std::size_t(elementBytes), readRows(part),
+                      readRows(result)));
+}
+
+void attn_rt_reshard(std::int64_t stride, std::int64_t count, std::int64_t kind,
+                     std::int64_t element_bytes, const void *bounds,
+                     const void *part, const void *result) {
+  check(findObstacle(stride, count));
+  check(
+      reshardRows({stride, count}, kind, element_bytes, bounds, part, result));
 }
 
 static const char *allGather(std::int64_t stride, std::int64_t count,

@@ -32,6 +32,12 @@ void attn_rt_rank_sums(std::int64_t step, std::int64_t stride,
                        std::int64_t element_bytes, const void *key,
                        const void *value, const void *key_sums,
                        const void *value_sums);
+/// What attn.reshard of that number says, of elements of so many bytes. The
+/// others are descriptors of buffers, of which `result` is written, and lies
+/// together.
+void attn_rt_reshard(std::int64_t stride, std::int64_t count, std::int64_t kind,
+                     std::int64_t element_bytes, const void *bounds,
+                     const void *part, const void *result);
 /// Writes the `bytes` of `part` of each rank of the group into `all`.
 void attn_rt_all_gather(std::int64_t stride, std::int64_t count,
                         std::int64_t bytes, const void *part, void *all);

@@ -75,22 +75,28 @@ def run_all(check, cases):
 
 def check_gallery(options):
     """Every variant on 1 to 4 ranks: by rows, of each variant in the order that its
-    mask asks for, or of all in zig-zag order, and decoding by keys. Where not all
-    cases are run, one half of the variants meets zig-zag order and keys, and the
-    other one the order that masks ask for."""
+    mask asks for, or of all in zig-zag order, with each way to exchange keys, and
+    decoding by keys. Where not all cases are run, each half of the variants meets
+    some of these."""
     runs = [
         (options.open_mpi, 1, "sequence", 0),
         (options.open_mpi, 2, "zigzag", 0),
         (options.open_mpi, 3, "keys", 0),
         (options.mpich, 4, "sequence", 1),
+        (options.mpich, 3, "gather", 0),
+        (options.open_mpi, 2, "ulysses", 1),
     ]
     for mpirun, ranks, split, half in runs:
         halves = {"GTEST_TOTAL_SHARDS": "2", "GTEST_SHARD_INDEX": str(half)}
+        command = [options.gallery, "--gtest_brief=1"]
+        if split == "ulysses":
+            # Which have one key/value head.
+            command.append("--gtest_filter=-*.MultiQuery*")
         with tempfile.TemporaryDirectory() as cache:
             code, output, _ = launch(
                 mpirun,
                 ranks,
-                [options.gallery, "--gtest_brief=1"],
+                command,
                 limit=300,
                 environment={"ATTN_TEST_SPLIT": split, "ATTN_TEST_CACHE": cache}
                 | ({} if "ATTN_ALL_CASES" in os.environ else halves),
@@ -179,6 +185,24 @@ def check_variants(options, folder):
         (openmpi, 3, "packed", packed, "sequence"),
         (mpich, 3, "packed", packed, "zigzag"),
         (mpich, 2, "packed", packed, "heads"),
+        (openmpi, 2, "sink", both, "gather"),
+        (mpich, 2, "sink", both, "ulysses"),
+        (openmpi, 2, "sink", both, "ulysses", "--gradient"),
+        (openmpi, 3, "dropout", dropout, "gather"),
+        (mpich, 2, "dropout", dropout, "ulysses"),
+        (mpich, 4, "alibi", [*both, "-", "-", offsets], "gather"),
+        (openmpi, 2, "bias", [*both, "-", "2x4x170x170"], "ulysses"),
+        (openmpi, 3, "documents", of_documents, "gather"),
+        (mpich, 2, "documents", of_documents, "ulysses"),
+        (openmpi, 2, "counts", [*both, "-", counts], "gather"),
+        (openmpi, 2, "counts", [*both, "-", counts], "ulysses"),
+        (mpich, 2, "packed", packed, "gather"),
+        (openmpi, 2, "packed", packed, "ulysses"),
+        (openmpi, 4, "gathered_pieces", [], None),
+        (mpich, 4, "ulysses_of_pieces", [], None),
+        (openmpi, 3, "gathered_dropout", dropout, None),
+        (mpich, 3, "prompt", ["1x150x32"], "gather"),
+        (openmpi, 2, "prompt", ["1x150x32"], "ulysses"),
         (openmpi, 4, "heads_and_rows", both, None),
         (openmpi, 2, "static", [], None),
         (openmpi, 4, "heads_and_pieces", [], None),
@@ -236,6 +260,7 @@ def check_mistakes(options, folder):
         (3, "sink", both, ["--split=heads"], "heads that 3 ranks can share evenly"),
         (3, "sink", both, ["--split=batch"], "multiple of the 3 ranks"),
         (2, "sink", both, ["--split=rows"], "expected 'batch', 'heads'"),
+        (3, "sink", both, ["--split=ulysses"], "expected key/value heads that 3 ranks"),
         (2, "sink", both, [], "has no shard.shard"),
         (3, "heads_and_rows", both, [], "expected a multiple of 2 ranks, got 3"),
         (2, "captured", both, [], "whole on every rank"),

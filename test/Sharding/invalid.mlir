@@ -598,3 +598,105 @@ func.func @zigzag_both(%x: !x, %y: !x, %init: !products) -> !products {
   %p = linalg.batch_matmul ins(%x_s, %z : !x, tensor<1x32x8xf32>) outs(%init : !products) -> !products
   return %p : !products
 }
+
+// -----
+
+!t = tensor<1x8x?x16xf32>
+!kv = tensor<1x2x?x16xf32>
+shard.grid @ranks(shape = 4)
+func.func @ulysses_of_groups(%query: !t, %key: !kv, %value: !kv, %init: !t) -> !t {
+  %s = shard.sharding @ranks split_axes = [[], [], [0]] : !shard.sharding
+  %q = shard.shard %query to %s annotate_for_users : !t
+  %k = shard.shard %key to %s annotate_for_users : !kv
+  // expected-error @below {{expected key/value heads that 4 ranks can share evenly for 'attn.exchange' = "ulysses", got 2}}
+  %o = attn.attention ins(%q, %k, %value : !t, !kv, !kv) outs(%init : !t) {attn.exchange = "ulysses"}
+  return %o : !t
+}
+
+// -----
+
+!t = tensor<1x8x?x16xf32>
+shard.grid @ranks(shape = 4)
+func.func @exchange_of_heads(%query: !t, %key: !t, %value: !t, %init: !t) -> !t {
+  %s = shard.sharding @ranks split_axes = [[], [0]] : !shard.sharding
+  %q = shard.shard %query to %s annotate_for_users : !t
+  // expected-error @below {{expected 'attn.exchange' where rows of query and key are split along one axis, got query with split_axes [[], [0], [], []] and key with [[], [0], [], []]}}
+  %o = attn.attention ins(%q, %key, %value : !t, !t, !t) outs(%init : !t) {attn.exchange = "gather"}
+  return %o : !t
+}
+
+// -----
+
+!t = tensor<1x8x?x16xf32>
+!lse = tensor<1x8x?xf32>
+shard.grid @ranks(shape = 4)
+func.func @gradients(%query: !t, %key: !t, %value: !t, %output: !t, %lse: !lse, %gradient: !t, %init: !t) -> !t {
+  %s = shard.sharding @ranks split_axes = [[], [], [0]] : !shard.sharding
+  %q = shard.shard %query to %s annotate_for_users : !t
+  %k = shard.shard %key to %s annotate_for_users : !t
+  // expected-error @below {{expected 'attn.exchange' to be "ring" for gradients, got "gather"}}
+  %d:3 = attn.attention_backward ins(%q, %k, %value, %output, %lse, %gradient : !t, !t, !t, !t, !lse, !t)
+      outs(%init, %init, %init : !t, !t, !t) {attn.exchange = "gather"}
+  return %d#0 : !t
+}
+
+// -----
+
+func.func @exchange_name(%t: tensor<1x8x?x16xf32>) -> tensor<1x8x?x16xf32> {
+  // expected-error @below {{expected 'attn.exchange' to be "ring", "gather" or "ulysses", got "heads"}}
+  %o = attn.attention ins(%t, %t, %t : tensor<1x8x?x16xf32>, tensor<1x8x?x16xf32>, tensor<1x8x?x16xf32>)
+      outs(%t : tensor<1x8x?x16xf32>) {attn.exchange = "heads"}
+  return %o : tensor<1x8x?x16xf32>
+}
+
+// -----
+
+// expected-error @below {{expected 'attn.exchange' on attention}}
+func.func @exchange_place() attributes {attn.exchange = "ring"} { return }
+
+// -----
+
+// expected-error @below {{expected 'attn.link' on shard.grid}}
+func.func @link_place() attributes {attn.link = #attn.link<>} { return }
+
+// -----
+
+// expected-error @below {{expected '#attn.link<...>' as 'attn.link', got 5 : i64}}
+shard.grid @link_type(shape = 4) {attn.link = 5}
+
+// -----
+
+// expected-error @below {{expected bandwidth_mbs from 1 to 1099511627776, got 0}}
+shard.grid @no_bandwidth(shape = 4) {attn.link = #attn.link<bandwidth_mbs = 0>}
+
+// -----
+
+// expected-error @below {{expected latency_ns from 0 to 1099511627776, got -1}}
+shard.grid @early(shape = 4) {attn.link = #attn.link<latency_ns = -1>}
+
+// -----
+
+func.func @uneven(%part: tensor<1x6x?x16xf32>, %init: tensor<1x2x?x16xf32>, %bounds: tensor<5xindex>) -> tensor<1x2x?x16xf32> {
+  // expected-error @below {{expected heads that 4 ranks share evenly, got 'tensor<1x2x?x16xf32>' of 'tensor<1x6x?x16xf32>'}}
+  %r = attn.reshard rows_to_heads ins(%part : tensor<1x6x?x16xf32>) outs(%init : tensor<1x2x?x16xf32>)
+      bounds(%bounds : tensor<5xindex>) stride 1 size 4 -> tensor<1x2x?x16xf32>
+  return %r : tensor<1x2x?x16xf32>
+}
+
+// -----
+
+func.func @no_pieces(%part: tensor<1x8x?x16xf32>, %init: tensor<1x8x?x16xf32>, %bounds: tensor<4xindex>) -> tensor<1x8x?x16xf32> {
+  // expected-error @below {{expected bounds of one or two pieces of each of 4 ranks, of index, got 'tensor<4xindex>'}}
+  %r = attn.reshard rows_to_whole ins(%part : tensor<1x8x?x16xf32>) outs(%init : tensor<1x8x?x16xf32>)
+      bounds(%bounds : tensor<4xindex>) stride 1 size 4 -> tensor<1x8x?x16xf32>
+  return %r : tensor<1x8x?x16xf32>
+}
+
+// -----
+
+func.func @types(%part: tensor<1x8x?x16xf32>, %init: tensor<1x8x?x16xf16>, %bounds: tensor<5xindex>) -> tensor<1x8x?x16xf16> {
+  // expected-error @below {{expected parts (B, H, S, D) with static H and D, of one element type, B and D, got}}
+  %r = attn.reshard rows_to_whole ins(%part : tensor<1x8x?x16xf32>) outs(%init : tensor<1x8x?x16xf16>)
+      bounds(%bounds : tensor<5xindex>) stride 1 size 4 -> tensor<1x8x?x16xf16>
+  return %r : tensor<1x8x?x16xf16>
+}

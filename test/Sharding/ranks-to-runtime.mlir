@@ -63,3 +63,17 @@ func.func @sums(%step: index, %block: memref<1x2x?x64xf32>, %spans: memref<4x4xi
       stride 1
   return
 }
+
+// The number of the kind, and the bytes of an element.
+// CHECK-LABEL: func @reshard(
+// CHECK: llvm.mlir.constant(4 : i64)
+// CHECK: %[[KIND:.*]] = llvm.mlir.constant(1 : i64)
+// CHECK: %[[BYTES:.*]] = llvm.mlir.constant(2 : i64)
+// CHECK: llvm.call @attn_rt_reshard(%{{.*}}, %{{.*}}, %[[KIND]], %[[BYTES]],
+// CHECK-NOT: attn.
+func.func @reshard(%part: memref<1x2x?x64xf16, strided<[?, ?, ?, 1]>>, %result: memref<1x8x?x64xf16>,
+                   %bounds: memref<5xindex>) {
+  attn.reshard heads_to_rows ins(%part : memref<1x2x?x64xf16, strided<[?, ?, ?, 1]>>)
+      outs(%result : memref<1x8x?x64xf16>) bounds(%bounds : memref<5xindex>) stride 1 size 4
+  return
+}

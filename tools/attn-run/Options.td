@@ -98,7 +98,8 @@ def mpi : Flag<["--"], "mpi">, HelpText<
 defm split : Value<"split", "<what>",
   "Split query, key and value of a function without shard.shard\n"
   "among all ranks: by batch, heads, sequence (the rows of all\n"
-  "three) or keys (those of key and value)">;
+  "three; ring, gather and ulysses also say how keys are\n"
+  "exchanged) or keys (the rows of key and value)">;
 defm time_limit : Value<"time-limit", "<seconds>",
   "How long a rank waits for another one (default: 120)">;
 def help : Flag<["--"], "help">, HelpText<"Show this">;

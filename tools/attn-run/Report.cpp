@@ -203,6 +203,9 @@ static llvm::json::Value toJson(const Report &report) {
       {"pipeline", report.pipeline},   {"arguments", std::move(arguments)},
       {"results", std::move(results)}, {"compile", std::move(compile)},
       {"run", std::move(run)}};
+  if (report.link)
+    all["link"] = Object{{"latency", report.link->latency},
+                         {"bytesPerSecond", report.link->bytesPerSecond}};
   if (report.tuning)
     all["tuning"] = std::move(tuning);
   return all;

@@ -9,6 +9,7 @@
 #define ATTN_TOOLS_ATTNRUN_REPORT_H
 
 #include "attn/error.h"
+#include "attn/ranks.h"
 #include "attn/tuning.h"
 #include "tools/attn-run/Check.h"
 
@@ -39,7 +40,8 @@ struct Report {
   std::vector<double> runMs;    ///< One for each repetition.
   /// Floating-point operations of a run as if nothing were masked, if known.
   std::optional<double> denseFlops;
-  std::vector<Check> checks; ///< Of the first results.
+  std::vector<Check> checks;    ///< Of the first results.
+  std::optional<RankLink> link; ///< Of several ranks.
 };
 
 /// Prints what people want to know on stdout.

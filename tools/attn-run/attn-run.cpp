@@ -254,6 +254,7 @@ static Expected<bool> runPart(const Options &options, const Ranks &ranks,
   if (!times)
     return times.error();
   report.runMs = std::move(*times);
+  report.link = ranks.link();
   Expected<std::vector<NpyArray>> results = call->gather(ranks, kernel);
   if (!results)
     return results.error();

@@ -42,6 +42,12 @@ struct RanksOptions {
   bool sharesCache = false;
 };
 
+/// What a message between ranks that all send takes: `latency` seconds, and as
+/// long as its bytes take. That of the slowest ones, as it was when they met.
+struct RankLink {
+  double latency = 0, bytesPerSecond = 0;
+};
+
 /// How a tensor is split.
 struct Shard {
   static constexpr std::int64_t whole = -1;
@@ -121,6 +127,8 @@ public:
 
   int rank() const;
   int size() const;
+  /// Zeros where there is one rank.
+  RankLink link() const;
   /// As the library says it, "Open MPI v4.1.4, ...".
   const std::string &library() const;
 
@@ -130,6 +138,8 @@ public:
   /// "zigzag" (the same in zig-zag order) or "keys". With "sequence", they are
   /// in zig-zag order too where the masks leave ranks with different work
   /// otherwise, as a causal one does: `RankKernel::arguments` says which it is.
+  /// "ring" and "gather" are "sequence", and "ulysses" is rows in their order,
+  /// with that exchange of keys, which otherwise the plan chooses.
   /// An error on all ranks if these differ in text, options, version of Attn
   /// or processor.
   Expected<RankKernel> compile(const Engine &engine, std::string_view text,

@@ -131,6 +131,60 @@ func.func @heads_and_pieces(%query: !z, %key: !z, %value: !z, %sink: tensor<2xf3
   return %r : !z
 }
 
+// The same where keys are gathered, and where rows become heads: of the four of a
+// rank along the one axis, each along the other one gets two.
+func.func @gathered_pieces(%query: !z, %key: !z, %value: !z, %sink: tensor<2xf32>) -> !z {
+  %s = shard.sharding @grid split_axes = [[], [0], [1]] {attn.zigzag} : !shard.sharding
+  %query_s = shard.shard %query to %s annotate_for_users : !z
+  %key_s = shard.shard %key to %s annotate_for_users : !z
+  %value_s = shard.shard %value to %s annotate_for_users : !z
+  %o = tensor.empty() : !z
+  %r = attn.attention ins(%query_s, %key_s, %value_s : !z, !z, !z) outs(%o : !z)
+      sink(%sink : tensor<2xf32>) mask causal, (%b, %h, %p, %j) {
+        %reach = arith.constant 40 : index
+        %more = arith.muli %h, %reach : index
+        %sum = arith.addi %more, %reach : index
+        %distance = arith.subi %p, %j : index
+        %keep = arith.cmpi sle, %distance, %sum : index
+        attn.yield %keep : i1
+      } {attn.exchange = "gather"}
+  return %r : !z
+}
+
+!wide = tensor<1x8x64x16xf32>
+func.func @ulysses_of_pieces(%query: !wide, %key: !wide, %value: !wide, %sink: tensor<8xf32>) -> !wide {
+  %s = shard.sharding @grid split_axes = [[], [0], [1]] {attn.zigzag} : !shard.sharding
+  %query_s = shard.shard %query to %s annotate_for_users : !wide
+  %key_s = shard.shard %key to %s annotate_for_users : !wide
+  %value_s = shard.shard %value to %s annotate_for_users : !wide
+  %o = tensor.empty() : !wide
+  %r = attn.attention ins(%query_s, %key_s, %value_s : !wide, !wide, !wide) outs(%o : !wide)
+      sink(%sink : tensor<8xf32>) mask causal, (%b, %h, %p, %j) {
+        %reach = arith.constant 40 : index
+        %more = arith.muli %h, %reach : index
+        %sum = arith.addi %more, %reach : index
+        %distance = arith.subi %p, %j : index
+        %keep = arith.cmpi sle, %distance, %sum : index
+        attn.yield %keep : i1
+      } {attn.exchange = "ulysses"}
+  return %r : !wide
+}
+
+// Two pieces of queries, whose log-sum-exps are those of all keys.
+func.func @gathered_dropout(%query: !q, %key: !k, %value: !k, %seed: i64, %call: i32) -> (!q, !lse) {
+  %s = shard.sharding @all split_axes = [[], [], [0]] {attn.zigzag} : !shard.sharding
+  %query_s = shard.shard %query to %s annotate_for_users : !q
+  %key_s = shard.shard %key to %s annotate_for_users : !k
+  %value_s = shard.shard %value to %s annotate_for_users : !k
+  %c2 = arith.constant 2 : index
+  %n = tensor.dim %query, %c2 : !q
+  %o = tensor.empty(%n) : !q
+  %l = tensor.empty(%n) : !lse
+  %r:2 = attn.attention ins(%query_s, %key_s, %value_s : !q, !k, !k) outs(%o, %l : !q, !lse)
+      dropout(0.3, %seed, %call) mask sliding_window(100, 20) {attn.exchange = "gather"}
+  return %r#0, %r#1 : !q, !lse
+}
+
 // Refused: what regions capture is whole.
 func.func @captured(%query: !q, %key: !k, %value: !k, %of_query: tensor<2x?xi32>) -> !q {
   %s = shard.sharding @pair split_axes = [[], [], [0]] : !shard.sharding
