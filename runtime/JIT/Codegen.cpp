@@ -22,8 +22,8 @@
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
-#include "llvm/IR/OptBisect.h"
 #include "llvm/IR/Verifier.h"
+#include "llvm/Pass.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
 
@@ -82,12 +82,24 @@ Status jit::addEntry(llvm::Module &module) {
 
 namespace {
 
-/// Leaves out of code generation what `optimize` has done where it pays.
-struct WithoutStrengthReduction : llvm::OptPassGate {
-  bool shouldRunPass(llvm::StringRef pass, llvm::StringRef) const override {
-    return pass != "Loop Strength Reduction";
+/// Leaves out of code generation what `optimizeLoops` has done where it pays,
+/// and what prepares for it. An `OptPassGate` would leave out that pass, but
+/// not the analyses that it asks for.
+class WithoutStrengthReduction : public llvm::legacy::PassManagerBase {
+public:
+  explicit WithoutStrengthReduction(llvm::legacy::PassManagerBase &passes)
+      : passes(passes) {}
+
+  void add(llvm::Pass *pass) override {
+    if (pass->getPassName() == "Loop Strength Reduction" ||
+        pass->getPassName() == "Canonicalize Freeze Instructions in Loops")
+      delete pass;
+    else
+      passes.add(pass);
   }
-  bool isEnabled() const override { return true; }
+
+private:
+  llvm::legacy::PassManagerBase &passes;
 };
 
 /// What LLVM makes of an IR module, one after the other.
@@ -96,9 +108,9 @@ public:
   Generator(llvm::TargetMachine &target, CompileStats &stats)
       : target(target), stats(stats) {
     collectErrors(context, failure);
-    context.setOptPassGate(gate);
   }
 
+  /// A simplified module without large functions.
   Expected<std::unique_ptr<llvm::Module>> translate(mlir::ModuleOp source,
                                                     FinishModule finish) {
     Stopwatch stopwatch;
@@ -126,7 +138,8 @@ public:
       return object;
     }
     llvm::legacy::PassManager codegen;
-    if (target.addPassesToEmitFile(codegen, os, /*DwoOut=*/nullptr,
+    WithoutStrengthReduction passes(codegen);
+    if (target.addPassesToEmitFile(passes, os, /*DwoOut=*/nullptr,
                                    form == CodeForm::Assembly
                                        ? llvm::CodeGenFileType::AssemblyFile
                                        : llvm::CodeGenFileType::ObjectFile))
@@ -144,7 +157,6 @@ private:
   llvm::TargetMachine &target;
   CompileStats &stats;
   std::string failure;
-  WithoutStrengthReduction gate;
   llvm::LLVMContext context;
 };
 
