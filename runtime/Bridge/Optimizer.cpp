@@ -179,13 +179,14 @@ static void run(llvm::Module &module, llvm::TargetMachine &target,
   modules.run(module, moduleAnalyses);
 }
 
-void attn::inlineRequired(llvm::Module &module, llvm::TargetMachine &target) {
-  run(module, target, llvm::FunctionPassManager());
-}
-
-void attn::optimize(llvm::Module &module, llvm::TargetMachine &target) {
+void attn::simplify(llvm::Module &module, llvm::TargetMachine &target) {
   llvm::FunctionPassManager functions;
   addScalarPasses(functions);
+  run(module, target, std::move(functions));
+}
+
+void attn::optimizeLoops(llvm::Module &module, llvm::TargetMachine &target) {
+  llvm::FunctionPassManager functions;
   addLoopPasses(functions);
   functions.addPass(HideShuffles());
   functions.addPass(ReduceStrength());

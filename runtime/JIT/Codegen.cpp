@@ -8,6 +8,7 @@
 #include "runtime/JIT/Codegen.h"
 #include "runtime/Bridge/CompileThread.h"
 #include "runtime/Bridge/CrashGuard.h"
+#include "runtime/Bridge/CutFunctions.h"
 #include "runtime/Bridge/LLVMErrors.h"
 #include "runtime/Bridge/Optimizer.h"
 #include "runtime/JIT/Frontend.h"
@@ -123,14 +124,17 @@ public:
     if (Status status = finish(*module, target); !status)
       return status.error();
     stats.translateMs = stopwatch.lap();
+    simplify(*module, target);
+    cutFunctions(*module);
+    stats.optimizeMs = stopwatch.lap();
     return module;
   }
 
   Expected<Object> generate(llvm::Module &module,
                             CodeForm form = CodeForm::Object) {
     Stopwatch stopwatch;
-    optimize(module, target);
-    stats.optimizeMs = stopwatch.lap();
+    optimizeLoops(module, target);
+    stats.optimizeMs += stopwatch.lap();
     Object object;
     llvm::raw_svector_ostream os(object);
     if (form == CodeForm::LLVM) {
@@ -248,10 +252,8 @@ Expected<std::vector<Object>> jit::generateObjects(
   if (!module)
     return std::move(module).error();
   std::vector<Part> parts(1);
-  if (threads > 1) {
-    inlineRequired(**module, *target);
+  if (threads > 1)
     parts = divide(**module, threads);
-  }
   std::vector<Object> objects;
   if (parts.size() == 1) {
     Expected<Object> object = generator.generate(**module);
@@ -296,7 +298,7 @@ Expected<std::vector<Object>> jit::generateObjects(
           llvm::to_vector_of<llvm::function_ref<void()>>(functions));
       !status)
     return status.error();
-  double together = stopwatch.lap();
+  double together = stopwatch.lap(), optimizeMs = 0;
   for (Job &job : jobs) {
     if (job.crash)
       return Error{"the compiler crashed while generating code (" + *job.crash +
@@ -305,8 +307,9 @@ Expected<std::vector<Object>> jit::generateObjects(
     if (!*job.object)
       return std::move(*job.object).error();
     objects.push_back(std::move(**job.object));
-    stats.optimizeMs = std::max(stats.optimizeMs, job.stats.optimizeMs);
+    optimizeMs = std::max(optimizeMs, job.stats.optimizeMs);
   }
-  stats.codegenMs = together - stats.optimizeMs;
+  stats.optimizeMs += optimizeMs;
+  stats.codegenMs = together - optimizeMs;
   return objects;
 }
