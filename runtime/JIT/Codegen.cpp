@@ -239,15 +239,12 @@ static void keep(llvm::Module &module, const Part &part, bool isFirst) {
       variable.setInitializer(nullptr);
 }
 
-Expected<std::vector<Object>> jit::generateObjects(
-    mlir::ModuleOp source, const llvm::orc::JITTargetMachineBuilder &builder,
-    unsigned threads, CompileStats &stats, FinishModule finish) {
-  auto createTarget = [&] {
-    auto copy = builder;
-    return llvm::cantFail(copy.createTargetMachine());
-  };
-  std::unique_ptr<llvm::TargetMachine> target = createTarget();
-  Generator generator(*target, stats);
+Expected<std::vector<Object>>
+jit::generateObjects(mlir::ModuleOp source, llvm::TargetMachine &target,
+                     const llvm::orc::JITTargetMachineBuilder &builder,
+                     unsigned threads, CompileStats &stats,
+                     FinishModule finish) {
+  Generator generator(target, stats);
   auto module = generator.translate(source, finish);
   if (!module)
     return std::move(module).error();
@@ -277,7 +274,8 @@ Expected<std::vector<Object>> jit::generateObjects(
   auto run = [&](std::size_t number) {
     Job &job = jobs[number];
     job.crash = runGuarded([&] {
-      std::unique_ptr<llvm::TargetMachine> target = createTarget();
+      auto copy = builder;
+      auto target = llvm::cantFail(copy.createTargetMachine());
       Generator generator(*target, job.stats);
       auto module = llvm::parseBitcodeFile(
           {llvm::StringRef(bitcode.data(), bitcode.size()), "attn"},
