@@ -9,6 +9,7 @@
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/IR/CFG.h"
 #include "llvm/IR/Dominators.h"
@@ -127,6 +128,17 @@ findHalf(llvm::Function &function, size_t size,
                      dominators);
 }
 
+/// Whether it would have arguments or results that are tiles of AMX, which
+/// functions cannot have.
+static bool passesTiles(const llvm::CodeExtractor &extractor) {
+  llvm::SetVector<llvm::Value *> inputs, outputs;
+  extractor.findInputsOutputs(inputs, outputs, /*SinkCands=*/{});
+  auto isTile = [](const llvm::Value *value) {
+    return value->getType()->isX86_AMXTy();
+  };
+  return llvm::any_of(inputs, isTile) || llvm::any_of(outputs, isTile);
+}
+
 static void cut(llvm::Function &function) {
   size_t size = function.getInstructionCount();
   if (size < kLarge)
@@ -140,7 +152,7 @@ static void cut(llvm::Function &function) {
       half, &dominators, /*AggregateArgs=*/false, /*BFI=*/nullptr,
       /*BPI=*/nullptr, /*AC=*/nullptr, /*AllowVarArgs=*/false,
       /*AllowAlloca=*/false, /*AllocationBlock=*/nullptr, "half");
-  if (!extractor.isEligible())
+  if (!extractor.isEligible() || passesTiles(extractor))
     return;
   llvm::Function *other =
       extractor.extractCodeRegion(llvm::CodeExtractorAnalysisCache(function));

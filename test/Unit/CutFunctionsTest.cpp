@@ -93,6 +93,22 @@ TEST(CutFunctions, LeavesLoopsThatEndAnywhere) {
   EXPECT_EQ(cut(writeNest(10, 100, "%c0")).size(), 1u);
 }
 
+TEST(CutFunctions, PassesNoTiles) {
+  std::string text = writeNest(10, 100);
+  auto insert = [&](const std::string &label, const std::string &instruction) {
+    text.insert(text.find(label) + label.size(), "  " + instruction + "\n");
+  };
+  insert("before0:\n",
+         "%t = call x86_amx @llvm.x86.tilezero.internal(i16 16, i16 64)");
+  insert("before9:\n",
+         "call void @llvm.x86.tilestored64.internal(i16 16, i16 64, ptr null, "
+         "i64 64, x86_amx %t)");
+  text += "declare x86_amx @llvm.x86.tilezero.internal(i16, i16)\n"
+          "declare void @llvm.x86.tilestored64.internal(i16, i16, ptr, i64, "
+          "x86_amx)\n";
+  EXPECT_EQ(cut(text).size(), 1u);
+}
+
 TEST(CutFunctions, LeavesOneBlock) {
   std::string text =
       "define i32 @f(i32 %x) {\nentry:\n  br label %loop\nloop:\n"
