@@ -23,6 +23,9 @@ void registerMemoryEffectModels(DialectRegistry &registry);
 /// shifts, steps of loops, tensor operations whose sizes must agree, and the
 /// number of queries of a tile.
 void registerRuntimeVerificationModels(DialectRegistry &registry);
+/// A shorter way to see that an insertion is into what a slice was of. Comes
+/// before upstream's model, of which the first counts.
+void registerSubsetModels(DialectRegistry &registry);
 /// Value bounds of upstream operations that come without: arithmetic of the
 /// index dialect, and tensors of computed sizes.
 void registerValueBoundsModels(DialectRegistry &registry);

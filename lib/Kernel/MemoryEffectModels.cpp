@@ -10,21 +10,36 @@
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/DialectRegistry.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/IR/Attributes.h"
 #include "llvm/IR/Intrinsics.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/Support/ModRef.h"
 
+#include <mutex>
+
 using namespace mlir;
 
 namespace {
+/// Asked for every call by every pass, and answered by way of a context of
+/// LLVM's, which takes long to make.
+bool isPlain(llvm::Intrinsic::ID id) {
+  static std::mutex mutex;
+  static llvm::DenseMap<llvm::Intrinsic::ID, bool> known;
+  std::scoped_lock lock(mutex);
+  auto [answer, isNew] = known.try_emplace(id);
+  if (isNew) {
+    llvm::LLVMContext context;
+    answer->second = llvm::Intrinsic::getFnAttributes(context, id)
+                         .getMemoryEffects()
+                         .doesNotAccessMemory();
+  }
+  return answer->second;
+}
+
 bool isPlain(LLVM::CallIntrinsicOp op) {
   llvm::Intrinsic::ID id = llvm::Intrinsic::lookupIntrinsicID(op.getIntrin());
-  llvm::LLVMContext context;
-  return id != llvm::Intrinsic::not_intrinsic &&
-         llvm::Intrinsic::getFnAttributes(context, id)
-             .getMemoryEffects()
-             .doesNotAccessMemory();
+  return id != llvm::Intrinsic::not_intrinsic && isPlain(id);
 }
 
 /// It may only touch memory through an operand.

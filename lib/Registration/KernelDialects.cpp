@@ -113,6 +113,7 @@ void attn::registerKernelDialects(DialectRegistry &registry) {
   attn::registerRuntimeVerificationModels(registry);
   attn::registerMemoryEffectModels(registry);
   attn::registerValueBoundsModels(registry);
+  attn::registerSubsetModels(registry); // Before those of upstream.
   registerModels(registry);
   registerConversions(registry);
   registerBuiltinDialectTranslation(registry);

@@ -19,7 +19,6 @@
 #include "llvm/Transforms/IPO/AlwaysInliner.h"
 #include "llvm/Transforms/InstCombine/InstCombine.h"
 #include "llvm/Transforms/Scalar/EarlyCSE.h"
-#include "llvm/Transforms/Scalar/IndVarSimplify.h"
 #include "llvm/Transforms/Scalar/LICM.h"
 #include "llvm/Transforms/Scalar/LoopPassManager.h"
 #include "llvm/Transforms/Scalar/LoopRotation.h"
@@ -31,28 +30,6 @@
 #include <algorithm>
 
 namespace {
-
-/// Makes loops end when a counter equals its bound, which can then be an
-/// address. Not among the thousands of integers of the code for a long mask: it
-/// would look at all of them for each, and bounds of other loops depend on
-/// them.
-struct SimplifyCounters : llvm::PassInfoMixin<SimplifyCounters> {
-  static constexpr size_t maxIntegers = 1 << 13;
-
-  static llvm::PreservedAnalyses run(llvm::Loop &loop,
-                                     llvm::LoopAnalysisManager &analyses,
-                                     llvm::LoopStandardAnalysisResults &results,
-                                     llvm::LPMUpdater &updater) {
-    size_t integers = 0;
-    for (llvm::Instruction &instruction :
-         llvm::instructions(loop.getHeader()->getParent())) {
-      integers += instruction.getType()->isIntegerTy();
-      if (integers > maxIntegers)
-        return llvm::PreservedAnalyses::all();
-    }
-    return llvm::IndVarSimplifyPass().run(loop, analyses, results, updater);
-  }
-};
 
 /// Finds better sums for the addresses of loops that wait for memory: with
 /// fewer registers, and without a product for each row. Where products keep the
@@ -171,7 +148,6 @@ static void addLoopPasses(llvm::FunctionPassManager &functions) {
   loops.addPass(llvm::LICMPass(llvm::LICMOptions()));
   functions.addPass(llvm::createFunctionToLoopPassAdaptor(
       std::move(loops), /*UseMemorySSA=*/true));
-  functions.addPass(llvm::createFunctionToLoopPassAdaptor(SimplifyCounters()));
   functions.addPass(llvm::SimplifyCFGPass());
 }
 
@@ -203,13 +179,14 @@ static void run(llvm::Module &module, llvm::TargetMachine &target,
   modules.run(module, moduleAnalyses);
 }
 
-void attn::inlineRequired(llvm::Module &module, llvm::TargetMachine &target) {
-  run(module, target, llvm::FunctionPassManager());
-}
-
-void attn::optimize(llvm::Module &module, llvm::TargetMachine &target) {
+void attn::simplify(llvm::Module &module, llvm::TargetMachine &target) {
   llvm::FunctionPassManager functions;
   addScalarPasses(functions);
+  run(module, target, std::move(functions));
+}
+
+void attn::optimizeLoops(llvm::Module &module, llvm::TargetMachine &target) {
+  llvm::FunctionPassManager functions;
   addLoopPasses(functions);
   functions.addPass(HideShuffles());
   functions.addPass(ReduceStrength());

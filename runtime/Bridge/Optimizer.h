@@ -15,18 +15,19 @@ class TargetMachine;
 
 namespace attn {
 
-/// Does what the code generator of `target` does not do by itself. Kernels come
-/// vectorised, and unrolled where it pays; more passes, as in LLVM's own
-/// pipelines, take twice as long and do not make kernels faster.
-void optimize(llvm::Module &module, llvm::TargetMachine &target);
+/// Inlines what must be, and simplifies what is not in loops more often than
+/// elsewhere. Kernels come vectorised, and unrolled where it pays; more passes
+/// than these and those of `optimizeLoops`, as in LLVM's own pipelines, take
+/// twice as long and do not make kernels faster.
+void simplify(llvm::Module &module, llvm::TargetMachine &target);
 
-/// The same for kernels of GPUs, which are unrolled into hundreds of accesses
-/// whose addresses differ by constants.
+/// Does with the loops of simplified functions what the code generator of
+/// `target` does not do by itself.
+void optimizeLoops(llvm::Module &module, llvm::TargetMachine &target);
+
+/// Both for kernels of GPUs, which are unrolled into hundreds of accesses whose
+/// addresses differ by constants.
 void optimizeForGPU(llvm::Module &module, llvm::TargetMachine &target);
-
-/// Inlines what must be, which `optimize` does as well, where all of it is
-/// still in one module.
-void inlineRequired(llvm::Module &module, llvm::TargetMachine &target);
 
 } // namespace attn
 

@@ -8,6 +8,7 @@
 #include "runtime/JIT/Codegen.h"
 #include "runtime/Bridge/CompileThread.h"
 #include "runtime/Bridge/CrashGuard.h"
+#include "runtime/Bridge/CutFunctions.h"
 #include "runtime/Bridge/LLVMErrors.h"
 #include "runtime/Bridge/Optimizer.h"
 #include "runtime/JIT/Frontend.h"
@@ -22,8 +23,8 @@
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
-#include "llvm/IR/OptBisect.h"
 #include "llvm/IR/Verifier.h"
+#include "llvm/Pass.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
 
@@ -82,12 +83,24 @@ Status jit::addEntry(llvm::Module &module) {
 
 namespace {
 
-/// Leaves out of code generation what `optimize` has done where it pays.
-struct WithoutStrengthReduction : llvm::OptPassGate {
-  bool shouldRunPass(llvm::StringRef pass, llvm::StringRef) const override {
-    return pass != "Loop Strength Reduction";
+/// Leaves out of code generation what `optimizeLoops` has done where it pays,
+/// and what prepares for it. An `OptPassGate` would leave out that pass, but
+/// not the analyses that it asks for.
+class WithoutStrengthReduction : public llvm::legacy::PassManagerBase {
+public:
+  explicit WithoutStrengthReduction(llvm::legacy::PassManagerBase &passes)
+      : passes(passes) {}
+
+  void add(llvm::Pass *pass) override {
+    if (pass->getPassName() == "Loop Strength Reduction" ||
+        pass->getPassName() == "Canonicalize Freeze Instructions in Loops")
+      delete pass;
+    else
+      passes.add(pass);
   }
-  bool isEnabled() const override { return true; }
+
+private:
+  llvm::legacy::PassManagerBase &passes;
 };
 
 /// What LLVM makes of an IR module, one after the other.
@@ -96,9 +109,9 @@ public:
   Generator(llvm::TargetMachine &target, CompileStats &stats)
       : target(target), stats(stats) {
     collectErrors(context, failure);
-    context.setOptPassGate(gate);
   }
 
+  /// A simplified module without large functions.
   Expected<std::unique_ptr<llvm::Module>> translate(mlir::ModuleOp source,
                                                     FinishModule finish) {
     Stopwatch stopwatch;
@@ -111,14 +124,17 @@ public:
     if (Status status = finish(*module, target); !status)
       return status.error();
     stats.translateMs = stopwatch.lap();
+    simplify(*module, target);
+    cutFunctions(*module);
+    stats.optimizeMs = stopwatch.lap();
     return module;
   }
 
   Expected<Object> generate(llvm::Module &module,
                             CodeForm form = CodeForm::Object) {
     Stopwatch stopwatch;
-    optimize(module, target);
-    stats.optimizeMs = stopwatch.lap();
+    optimizeLoops(module, target);
+    stats.optimizeMs += stopwatch.lap();
     Object object;
     llvm::raw_svector_ostream os(object);
     if (form == CodeForm::LLVM) {
@@ -126,7 +142,8 @@ public:
       return object;
     }
     llvm::legacy::PassManager codegen;
-    if (target.addPassesToEmitFile(codegen, os, /*DwoOut=*/nullptr,
+    WithoutStrengthReduction passes(codegen);
+    if (target.addPassesToEmitFile(passes, os, /*DwoOut=*/nullptr,
                                    form == CodeForm::Assembly
                                        ? llvm::CodeGenFileType::AssemblyFile
                                        : llvm::CodeGenFileType::ObjectFile))
@@ -144,7 +161,6 @@ private:
   llvm::TargetMachine &target;
   CompileStats &stats;
   std::string failure;
-  WithoutStrengthReduction gate;
   llvm::LLVMContext context;
 };
 
@@ -223,23 +239,18 @@ static void keep(llvm::Module &module, const Part &part, bool isFirst) {
       variable.setInitializer(nullptr);
 }
 
-Expected<std::vector<Object>> jit::generateObjects(
-    mlir::ModuleOp source, const llvm::orc::JITTargetMachineBuilder &builder,
-    unsigned threads, CompileStats &stats, FinishModule finish) {
-  auto createTarget = [&] {
-    auto copy = builder;
-    return llvm::cantFail(copy.createTargetMachine());
-  };
-  std::unique_ptr<llvm::TargetMachine> target = createTarget();
-  Generator generator(*target, stats);
+Expected<std::vector<Object>>
+jit::generateObjects(mlir::ModuleOp source, llvm::TargetMachine &target,
+                     const llvm::orc::JITTargetMachineBuilder &builder,
+                     unsigned threads, CompileStats &stats,
+                     FinishModule finish) {
+  Generator generator(target, stats);
   auto module = generator.translate(source, finish);
   if (!module)
     return std::move(module).error();
   std::vector<Part> parts(1);
-  if (threads > 1) {
-    inlineRequired(**module, *target);
+  if (threads > 1)
     parts = divide(**module, threads);
-  }
   std::vector<Object> objects;
   if (parts.size() == 1) {
     Expected<Object> object = generator.generate(**module);
@@ -263,7 +274,8 @@ Expected<std::vector<Object>> jit::generateObjects(
   auto run = [&](std::size_t number) {
     Job &job = jobs[number];
     job.crash = runGuarded([&] {
-      std::unique_ptr<llvm::TargetMachine> target = createTarget();
+      auto copy = builder;
+      auto target = llvm::cantFail(copy.createTargetMachine());
       Generator generator(*target, job.stats);
       auto module = llvm::parseBitcodeFile(
           {llvm::StringRef(bitcode.data(), bitcode.size()), "attn"},
@@ -284,7 +296,7 @@ Expected<std::vector<Object>> jit::generateObjects(
           llvm::to_vector_of<llvm::function_ref<void()>>(functions));
       !status)
     return status.error();
-  double together = stopwatch.lap();
+  double together = stopwatch.lap(), optimizeMs = 0;
   for (Job &job : jobs) {
     if (job.crash)
       return Error{"the compiler crashed while generating code (" + *job.crash +
@@ -293,8 +305,9 @@ Expected<std::vector<Object>> jit::generateObjects(
     if (!*job.object)
       return std::move(*job.object).error();
     objects.push_back(std::move(**job.object));
-    stats.optimizeMs = std::max(stats.optimizeMs, job.stats.optimizeMs);
+    optimizeMs = std::max(optimizeMs, job.stats.optimizeMs);
   }
-  stats.codegenMs = together - stats.optimizeMs;
+  stats.optimizeMs += optimizeMs;
+  stats.codegenMs = together - optimizeMs;
   return objects;
 }

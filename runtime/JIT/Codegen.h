@@ -54,10 +54,11 @@ Expected<Object> generateCode(mlir::ModuleOp module,
 
 /// The same in several objects that belong together, on up to `threads` threads
 /// at once: the functions of a kernel, of which each of its parallel loops is
-/// one. Their code does not depend on the number.
+/// one, or two if it is large. Their code does not depend on the number.
+/// `builder` makes targets like `target`, of which every thread needs its own.
 Expected<std::vector<Object>>
-generateObjects(mlir::ModuleOp module,
-                const llvm::orc::JITTargetMachineBuilder &target,
+generateObjects(mlir::ModuleOp module, llvm::TargetMachine &target,
+                const llvm::orc::JITTargetMachineBuilder &builder,
                 unsigned threads, CompileStats &stats, FinishModule finish);
 
 } // namespace attn::jit

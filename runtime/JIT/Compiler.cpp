@@ -160,8 +160,9 @@ compileText(const KernelSource &source, FormIndex form,
                             : status;
   };
   trace.enter("while generating code");
-  Expected<std::vector<Object>> objects = generateObjects(
-      *kernel->module, targetBuilder, codegenThreads, stats, finishModule);
+  Expected<std::vector<Object>> objects =
+      generateObjects(*kernel->module, **target, targetBuilder, codegenThreads,
+                      stats, finishModule);
   if (!objects)
     return explain(trace, objects.error());
   return CompiledObject{std::move(kernel->signature), std::move(kernel->forms),
