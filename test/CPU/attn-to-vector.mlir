@@ -100,7 +100,8 @@ func.func @scale(%s: memref<13x16xf32>, %m: memref<16xf32>, %l: memref<16xf32>, 
 
 // -----
 
-// Any constant waits for the weights where there is no maximum to find.
+// Any constant waits for the weights where there is no maximum to find, and weights
+// that are lost beside others are 0.
 // CHECK-LABEL: func @scale_of_fixed_maximum
 //  CHECK-SAME:     %[[S:.*]]: memref<16x16xf32>, %[[M:[a-z0-9]*]]: memref<16xf32>
 //       CHECK:   %[[SCALES:.*]] = arith.constant dense<1.000000e-01> : vector<16xf32>
@@ -108,7 +109,9 @@ func.func @scale(%s: memref<13x16xf32>, %m: memref<16xf32>, %l: memref<16xf32>, 
 //       CHECK:   %[[NEGATED:.*]] = arith.negf
 //       CHECK:   scf.for
 //       CHECK:     %[[PRODUCT:.*]] = vector.load %[[S]]
-//       CHECK:     vector.fma %[[PRODUCT]], %[[SCALES]], %[[NEGATED]]
+//       CHECK:     %[[LOGARITHM:.*]] = vector.fma %[[PRODUCT]], %[[SCALES]], %[[NEGATED]]
+//       CHECK:     %[[LOST:.*]] = arith.cmpf olt, %[[LOGARITHM]]
+//       CHECK:     arith.select %[[LOST]]
 //       CHECK:   return
 func.func @scale_of_fixed_maximum(%s: memref<16x16xf32>, %m: memref<16xf32>,
                                   %b: index, %p: index, %j: index, %nq: index, %nk: index) {

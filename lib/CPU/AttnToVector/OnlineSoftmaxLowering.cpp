@@ -35,6 +35,7 @@
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/IR/TypeUtilities.h"
 
 #include <climits>
 #include <numbers>
@@ -253,6 +254,8 @@ private:
             weightScales ? b.multiplyAdd(score, weightScales, negated[piece])
                          : b.sub(score, origin);
         Value weight = buildExpOfWeight(b, difference);
+        if (op.hasFixedMaximum() && getElementTypeOrSelf(weight).isF32())
+          weight = withoutLost(weight, difference);
         weights.push_back(weight);
         if (exact)
           weight =
@@ -264,6 +267,16 @@ private:
     if (exact)
       return loopOverRows(0, paddedKeys, 1, sums, body, add);
     return loopOverWeights(sums, body);
+  }
+
+  /// 0 for a weight, of a row whose sum is 1, that is lost beside others in f32.
+  /// What derivatives make of it is smaller by other factors, and some processors
+  /// take a hundred cycles for a number that is not normal.
+  Value withoutLost(Value weight, Value logarithm) {
+    constexpr double kLost = -60;
+    Value isLost = b.compare(arith::CmpFPredicate::OLT, logarithm,
+                             b.real(logarithm, kLost));
+    return b.select(isLost, real(0.0), weight);
   }
 
   /// Adds up weights, and fetches meanwhile what is to be.
