@@ -33,9 +33,11 @@ SmallVector<Value> BackwardTiles::emitBlock(const BackwardUnit &unit,
     gradients = multiplyInto(gradients, factors, gradients);
   }
   if (captures.isEmpty()) {
-    gradients = emitScoreGradients(gradients, weights, slopes, tile);
+    gradients = emitScoreGradients(gradients, weights, slopes, tile,
+                                   /*rounded=*/isInPairs);
   } else {
-    gradients = emitScoreGradients(gradients, weights, {}, tile);
+    gradients = emitScoreGradients(gradients, weights, {}, tile,
+                                   /*rounded=*/false);
     CaptureBlock block{unit.number, tile.head,  tile.position,
                        firstKey,    tile.count, numKeys};
     for (auto [variable, slopes] :
@@ -46,19 +48,22 @@ SmallVector<Value> BackwardTiles::emitBlock(const BackwardUnit &unit,
     }
     if (slopes)
       gradients = multiplyGradients(gradients, slopes);
+    gradients = round(gradients, scale);
   }
-  gradients = round(gradients, scale);
   kept = round(kept);
-  sums[0] = addTransposed(key, gradients, sums[0]);
-  sums[1] = addProduct(gradients, tile.queries, sums[1], firstKey);
-  sums[2] = addProduct(kept, tile.gradients, sums[2], firstKey);
+  sums[0] = addTransposed(
+      key, isPacked ? slicePacks(unit.packs, {}, firstKey) : Value(), gradients,
+      sums[0]);
+  sums[1] = addProduct(unit, gradients, tile.queries, sums[1], firstKey);
+  sums[2] = addProduct(unit, kept, tile.gradients, sums[2], firstKey);
   return sums;
 }
 
-/// `P * (dP - D) * score'`, and 0 where P is, whatever the others are.
+/// `P * (dP - D) * score'`, and 0 where P is, whatever the others are; or that
+/// as `round` has it.
 Value BackwardTiles::emitScoreGradients(Value ofWeights, Value weights,
-                                        Value slopes,
-                                        const BackwardTile &tile) {
+                                        Value slopes, const BackwardTile &tile,
+                                        bool rounded) {
   AffineMap all = b.getMultiDimIdentityMap(2);
   Value part = firstRows(ofWeights);
   SmallVector<Value> inputs = {firstRows(weights), part, tile.delta};
@@ -66,15 +71,17 @@ Value BackwardTiles::emitScoreGradients(Value ofWeights, Value weights,
                                  AffineMap::get(2, 0, b.getAffineDimExpr(1))};
   if (slopes)
     inputs.push_back(firstRows(slopes));
-  part = b.map(
-      inputs, part,
-      [&](ValueRange args) {
-        Value result = b.mulF(args[0], b.subF(args[1], args[2]));
-        if (slopes)
-          result = b.mulF(result, args[3]);
-        return b.select(b.isEqualF(args[0], real(0.0)), real(0.0), result);
-      },
-      maps);
+  auto body = [&](ValueRange args) {
+    Value result = b.mulF(args[0], b.subF(args[1], args[2]));
+    if (slopes)
+      result = b.mulF(result, args[3]);
+    if (rounded)
+      result = b.mulF(result, scale);
+    return b.select(b.isEqualF(args[0], real(0.0)), real(0.0), result);
+  };
+  if (rounded)
+    return mapRounded(inputs, maps, body);
+  part = b.map(inputs, part, body, maps);
   return b.insert(part, ofWeights, b.zeros(2), sizes());
 }
 
@@ -88,10 +95,13 @@ Value BackwardTiles::multiplyGradients(Value gradients, Value slopes) {
   return b.insert(part, slopes, b.zeros(2), sizes());
 }
 
-/// `sums[firstKey + j, :] += factors (j, q) * rows (q, :)`.
-Value BackwardTiles::addProduct(Value factors, Value rows, Value sums,
-                                Value firstKey) {
+/// `sums[firstKey + j, :] += factors (j, q) * rows (q, :)`, of a chunk from its
+/// first key on.
+Value BackwardTiles::addProduct(const BackwardUnit &unit, Value factors,
+                                Value rows, Value sums, Value firstKey) {
   SmallVector<OpFoldResult> offsets = {firstKey, b.getIndexAttr(0)};
+  if (unit.chunkBegin)
+    offsets[0] = b.sub(firstKey, unit.chunkBegin);
   SmallVector<OpFoldResult> extent = {numKeys, b.size(rows, 1)};
   Value part = b.slice(sums, offsets, extent);
   part = multiplyAdd(firstRows(factors), rows, part);

@@ -51,7 +51,13 @@ static int64_t countQueryParts(AttentionBackwardOp op, int64_t lanes,
 BackwardTiles::BackwardTiles(AttentionBackwardOp op, OpBuilder &builder)
     : QueryTiles(op, builder), heads(getPlan(op).getHeads()),
       numQueryParts(countQueryParts(op, lanes, heads)),
-      numParts(op.getGroupSize() / heads * numQueryParts), captures(op) {}
+      numParts(op.getGroupSize() / heads * numQueryParts),
+      chunk(getPlan(op).getChunk()), captures(op) {
+  // All keys may be one.
+  if (int64_t length = op.getKeyType().getDimSize(2);
+      !ShapedType::isDynamic(length) && length <= chunk)
+    chunk = 0;
+}
 
 LogicalResult BackwardTiles::prepare() {
   if (!op.hasScore())
@@ -185,8 +191,8 @@ void BackwardTiles::emitSequences(scf::ForallOp forall, Value keyHead,
 }
 
 BackwardUnit BackwardTiles::emitUnit(Value n, Value keyHead, Value part) {
-  BackwardUnit unit{QueryTiles::emitUnit(n), /*firstHead=*/Value(),
-                    /*queryPart=*/b.rem(part, numQueryParts)};
+  BackwardUnit unit(QueryTiles::emitUnit(n));
+  unit.queryPart = b.rem(part, numQueryParts);
   unit.keyHead = keyHead;
   Value iteration = b.add(b.mul(keyHead, numParts), part);
   unit.firstHead = b.mul(b.div(iteration, numQueryParts), heads);
@@ -239,31 +245,148 @@ BackwardTiles::Boxes BackwardTiles::getBoxes(const BackwardUnit &unit,
 }
 
 /// What the unit adds, for each box, and the sums of captures.
-SmallVector<Value> BackwardTiles::emitGradients(const BackwardUnit &unit,
+SmallVector<Value> BackwardTiles::emitGradients(BackwardUnit unit,
                                                 ArrayRef<Value> outs,
                                                 const Boxes &boxes,
                                                 ValueRange ofCaptures) {
+  if (isPacked) {
+    OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
+    unit.packs = emitPacksOfKeys(
+        b.slice(op.getKey(), {unit.keyBatch, unit.keyHead, unit.keyBegin, zero},
+                {one, one, unit.keyLength, b.getIndexAttr(keySize)},
+                /*rank=*/2));
+  }
+  if (chunk > 0)
+    return emitChunks(unit, outs, boxes, ofCaptures);
   SmallVector<Value> sums = {
       b.slice(outs[0], boxes.query), emitSumsOfKeys(outs[1], boxes.key),
       emitSumsOfKeys(outs[2], boxes.value), b.fill(empty({heads}), 0.0)};
   llvm::append_range(sums, ofCaptures);
-  sums = b.loop(0, heads, 1, sums, [&](Value number, ValueRange sums) {
+  sums = emitHeads(unit, sums);
+  // A sum that is too large once it is rounded is not finite either.
+  sums[1] = roundSums(sums[1], outs[1], boxes.key);
+  sums[2] = roundSums(sums[2], outs[2], boxes.value);
+  Value finite = b.boolean(true);
+  for (Value sum : ArrayRef(sums).take_front(3))
+    finite = b.bitAnd(finite, AllFiniteOp::create(b, sum));
+  SmallVector<Value> parts = {sums[0], sums[1], sums[2], emitFlag(finite),
+                              sums[3]};
+  parts.append(sums.begin() + 4, sums.end());
+  return parts;
+}
+
+/// 0 if what an iteration computed is finite.
+Value BackwardTiles::emitFlag(Value isFinite) {
+  Value flag = b.select(isFinite, real(0.0),
+                        real(std::numeric_limits<double>::quiet_NaN()));
+  return b.fill(empty({1, 1}), flag);
+}
+
+/// The sums with those of all tiles of queries.
+SmallVector<Value> BackwardTiles::emitHeads(const BackwardUnit &unit,
+                                            SmallVector<Value> sums) {
+  return b.loop(0, heads, 1, sums, [&](Value number, ValueRange sums) {
     return b.loop(0, unit.queryLength, lanes, sums,
                   [&](Value first, ValueRange sums) {
                     return emitTile(unit, number, first, sums);
                   });
   });
-  Value finite = b.boolean(true);
-  for (Value sum : ArrayRef(sums).take_front(3))
-    finite = b.bitAnd(finite, AllFiniteOp::create(b, sum));
-  Value flag = b.select(finite, real(0.0),
-                        real(std::numeric_limits<double>::quiet_NaN()));
-  Value flags = b.fill(empty({1, 1}), flag);
-  SmallVector<Value> parts = {sums[0], roundSums(sums[1], outs[1], boxes.key),
-                              roundSums(sums[2], outs[2], boxes.value), flags,
-                              sums[3]};
-  parts.append(sums.begin() + 4, sums.end());
+}
+
+/// The same as `emitGradients`, but of one chunk of keys after the other, whose
+/// sums stay in the second-level cache. Those of queries are kept as tiles
+/// until the last chunk.
+SmallVector<Value> BackwardTiles::emitChunks(BackwardUnit unit,
+                                             ArrayRef<Value> outs,
+                                             const Boxes &boxes,
+                                             ValueRange ofCaptures) {
+  AffineExpr length = b.getAffineSymbolExpr(0), from = b.getAffineSymbolExpr(1);
+  Value tiles =
+      b.fill(b.empty({b.getIndexAttr(heads),
+                      b.apply(length.ceilDiv(lanes), {unit.queryLength}),
+                      b.getIndexAttr(keySize), b.getIndexAttr(lanes)},
+                     type),
+             0.0);
+  auto slice = [&](Value out, const TensorBox &box) {
+    return b.slice(out, box.offsets, box.sizes, /*rank=*/2);
+  };
+  SmallVector<Value> carried = {tiles, slice(outs[1], boxes.key),
+                                slice(outs[2], boxes.value), b.boolean(true)};
+  llvm::append_range(carried, ofCaptures);
+  carried = b.loop(
+      0, unit.keyLength, chunk, carried, [&](Value first, ValueRange before) {
+        SmallVector<Value> after(before);
+        OpFoldResult count =
+            b.minimum({length - from, b.getAffineConstantExpr(chunk)},
+                      {unit.keyLength, first});
+        unit.chunkBegin = first;
+        unit.chunkEnd = b.add(first, count);
+        SmallVector<TensorBox> rows;
+        SmallVector<Value> sums = {after[0]};
+        for (int64_t size : {keySize, valueSize}) {
+          OpFoldResult columns = b.getIndexAttr(size), zero = b.getIndexAttr(0);
+          rows.push_back({{first, zero}, {count, columns}});
+          Value &out = after[rows.size()];
+          sums.push_back(b.elementOf(out) == type
+                             ? b.fill(b.slice(out, rows.back()), 0.0)
+                             : b.fill(b.slice(empty({chunk, size}), b.zeros(2),
+                                              rows.back().sizes),
+                                      0.0));
+        }
+        sums.push_back(b.fill(empty({heads}), 0.0)); // None of sinks yet.
+        sums.append(after.begin() + 4, after.end());
+        sums = emitHeads(unit, sums);
+        after[0] = sums[0];
+        for (size_t number : {1, 2}) {
+          const TensorBox &box = rows[number - 1];
+          Value part = roundSums(sums[number], after[number], box);
+          after[3] = b.bitAnd(after[3], AllFiniteOp::create(b, part));
+          after[number] = b.insert(part, after[number], box.offsets, box.sizes);
+        }
+        std::copy(sums.begin() + 4, sums.end(), after.begin() + 4);
+        return after;
+      });
+  SmallVector<Value> ofQueries =
+      emitRowsOfTiles(unit, carried[0], b.slice(outs[0], boxes.query),
+                      b.fill(empty({heads}), 0.0));
+  Value finite = b.bitAnd(carried[3], AllFiniteOp::create(b, ofQueries[0]));
+  SmallVector<Value> parts = {ofQueries[0], carried[1], carried[2],
+                              emitFlag(finite), ofQueries[1]};
+  parts.append(carried.begin() + 4, carried.end());
   return parts;
+}
+
+/// `rows` with the gradients of queries, which lie in tiles, and those of
+/// sinks.
+SmallVector<Value> BackwardTiles::emitRowsOfTiles(const BackwardUnit &unit,
+                                                  Value tiles, Value rows,
+                                                  Value ofSink) {
+  SmallVector<Value> before = {rows, ofSink};
+  return b.loop(0, heads, 1, before, [&](Value number, ValueRange sums) {
+    return b.loop(
+        0, unit.queryLength, lanes, sums, [&](Value first, ValueRange sums) {
+          BackwardTile tile = getTile(unit, number, first);
+          Value ofTile = sums[1];
+          if (op.getOfSink()) {
+            SmallVector<OpFoldResult> offsets = placeOf(unit, tile, first);
+            tile.logSumExp = emitLogSumExp(offsets, tile.count);
+            tile.delta = emitDelta(tile, offsets);
+            ofTile = addToSink(tile, number, ofTile);
+          }
+          TensorBox box = getBoxOfTile(number, first);
+          Value gradient = b.slice(tiles, box.offsets, box.sizes, /*rank=*/2);
+          return SmallVector<Value>{
+              insertQueryGradient(gradient, tile, number, first, sums[0]),
+              ofTile};
+        });
+  });
+}
+
+/// Of the gradients of queries, which lie in tiles `(heads, n, D, L)`.
+TensorBox BackwardTiles::getBoxOfTile(Value number, Value first) {
+  OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0);
+  return {{number, b.div(first, lanes), zero, zero},
+          {one, one, b.getIndexAttr(keySize), b.getIndexAttr(lanes)}};
 }
 
 /// Sums of 0, in the place of the result if that has their type.
@@ -285,19 +408,47 @@ Value BackwardTiles::roundSums(Value sums, Value out, const TensorBox &box) {
 // Tiles
 //===----------------------------------------------------------------------===//
 
-SmallVector<Value> BackwardTiles::emitTile(const BackwardUnit &unit,
-                                           Value number, Value first,
-                                           ValueRange before) {
-  SmallVector<Value> sums(before);
+/// But for what is read.
+BackwardTile BackwardTiles::getTile(const BackwardUnit &unit, Value number,
+                                    Value first) {
   BackwardTile tile;
   tile.head = b.add(unit.firstHead, number);
   tile.position = b.add(unit.offset, first);
   AffineExpr length = b.getAffineSymbolExpr(0), from = b.getAffineSymbolExpr(1);
   tile.count = b.minimum({length - from, b.getAffineConstantExpr(lanes)},
                          {unit.queryLength, first});
-  SmallVector<OpFoldResult> offsets = {unit.queryBatch, tile.head,
-                                       b.add(unit.queryBegin, first),
-                                       b.getIndexAttr(0)};
+  return tile;
+}
+
+/// Of a tile's queries.
+SmallVector<OpFoldResult> BackwardTiles::placeOf(const BackwardUnit &unit,
+                                                 const BackwardTile &tile,
+                                                 Value first) {
+  return {unit.queryBatch, tile.head, b.add(unit.queryBegin, first),
+          b.getIndexAttr(0)};
+}
+
+SmallVector<Value> BackwardTiles::emitTile(const BackwardUnit &unit,
+                                           Value number, Value first,
+                                           ValueRange before) {
+  BackwardTile tile = getTile(unit, number, first);
+  auto [begin, end] = emitVisible(unit, tile);
+  if (!unit.chunkBegin)
+    return emitTile(unit, tile, number, first, {begin, end}, before);
+  Value from = b.max(begin, unit.chunkBegin), to = b.min(end, unit.chunkEnd);
+  return b.branch(b.isLess(from, to), before, [&] {
+    return emitTile(unit, tile, number, first, {from, to}, before);
+  });
+}
+
+/// A tile and the keys that it may see.
+SmallVector<Value> BackwardTiles::emitTile(const BackwardUnit &unit,
+                                           BackwardTile tile, Value number,
+                                           Value first,
+                                           std::pair<Value, Value> visible,
+                                           ValueRange before) {
+  SmallVector<Value> sums(before);
+  SmallVector<OpFoldResult> offsets = placeOf(unit, tile, first);
   Value queries = emitFactors(op.getQuery(), offsets, tile.count, keySize,
                               /*scaled=*/true),
         gradients = emitFactors(op.getOutputGradient(), offsets, tile.count,
@@ -308,12 +459,17 @@ SmallVector<Value> BackwardTiles::emitTile(const BackwardUnit &unit,
   tile.gradientColumns = toColumns(gradients);
   tile.logSumExp = emitLogSumExp(offsets, tile.count);
   tile.delta = emitDelta(tile, offsets);
-  if (op.getOfSink())
+  bool isOfChunk(unit.chunkBegin);
+  if (op.getOfSink() && !isOfChunk)
     sums[3] = addToSink(tile, number, sums[3]);
 
-  auto [begin, end] = emitVisible(unit, tile);
-  SmallVector<Value> carried = {emitZeros(keySize), sums[1], sums[2]};
+  TensorBox box = getBoxOfTile(number, first);
+  Value ofQueries = isOfChunk
+                        ? b.slice(sums[0], box.offsets, box.sizes, /*rank=*/2)
+                        : emitZeros(keySize);
+  SmallVector<Value> carried = {ofQueries, sums[1], sums[2]};
   carried.append(sums.begin() + 4, sums.end());
+  auto [begin, end] = visible;
   carried = b.loop(begin, end, keys, carried,
                    [&, last = end](Value firstKey, ValueRange carried) {
                      return emitUnlessHidden(
@@ -324,7 +480,9 @@ SmallVector<Value> BackwardTiles::emitTile(const BackwardUnit &unit,
   sums[1] = carried[1];
   sums[2] = carried[2];
   std::copy(carried.begin() + 3, carried.end(), sums.begin() + 4);
-  sums[0] = insertQueryGradient(carried[0], tile, number, first, sums[0]);
+  sums[0] = isOfChunk
+                ? b.insert(carried[0], sums[0], box.offsets, box.sizes)
+                : insertQueryGradient(carried[0], tile, number, first, sums[0]);
   return sums;
 }
 
@@ -379,7 +537,7 @@ Value BackwardTiles::insertQueryGradient(Value gradient,
                                          Value first, Value sums) {
   AffineExpr q = b.getAffineDimExpr(0), d = b.getAffineDimExpr(1);
   SmallVector<AffineExpr> order = {d, q};
-  if (isInPairs)
+  if (sumsOfKeysAreRows())
     std::swap(order[0], order[1]);
   Value rows = b.map(
       {gradient},

@@ -17,8 +17,13 @@ namespace mlir::attn {
 /// some heads, add to the gradients of the keys and values of one head, and the
 /// gradients of these queries.
 struct BackwardUnit : DerivativeUnit {
+  explicit BackwardUnit(const DerivativeUnit &unit) : DerivativeUnit(unit) {}
+
   Value firstHead; ///< Of the queries.
   Value queryPart; ///< Which of the parts of the sequence's queries.
+  Value packs;     ///< Of the keys, as `emitPacksOfKeys` has them.
+  // Of a chunk of keys: the first, and one after the last. Null of all.
+  Value chunkBegin, chunkEnd;
 };
 
 struct BackwardTile : QueryTile {
@@ -53,15 +58,29 @@ private:
   BackwardUnit emitUnit(Value n, Value keyHead, Value part);
   void restrictQueries(BackwardUnit &unit);
   Boxes getBoxes(const BackwardUnit &unit, Value part, bool areOwnHeads);
-  SmallVector<Value> emitGradients(const BackwardUnit &unit,
-                                   ArrayRef<Value> outs, const Boxes &boxes,
-                                   ValueRange ofCaptures);
+  SmallVector<Value> emitGradients(BackwardUnit unit, ArrayRef<Value> outs,
+                                   const Boxes &boxes, ValueRange ofCaptures);
+  SmallVector<Value> emitChunks(BackwardUnit unit, ArrayRef<Value> outs,
+                                const Boxes &boxes, ValueRange ofCaptures);
+  SmallVector<Value> emitRowsOfTiles(const BackwardUnit &unit, Value tiles,
+                                     Value rows, Value ofSink);
+  SmallVector<Value> emitHeads(const BackwardUnit &unit,
+                               SmallVector<Value> sums);
+  TensorBox getBoxOfTile(Value number, Value first);
+  Value emitFlag(Value isFinite);
   Value emitSumsOfKeys(Value out, const TensorBox &box);
   Value roundSums(Value sums, Value out, const TensorBox &box);
 
   // Tiles.
+  BackwardTile getTile(const BackwardUnit &unit, Value number, Value first);
+  SmallVector<OpFoldResult> placeOf(const BackwardUnit &unit,
+                                    const BackwardTile &tile, Value first);
   SmallVector<Value> emitTile(const BackwardUnit &unit, Value number,
                               Value first, ValueRange before);
+  SmallVector<Value> emitTile(const BackwardUnit &unit, BackwardTile tile,
+                              Value number, Value first,
+                              std::pair<Value, Value> visible,
+                              ValueRange before);
   Value emitDelta(const BackwardTile &tile, ArrayRef<OpFoldResult> offsets);
   Value addToSink(const BackwardTile &tile, Value number, Value sums);
   Value insertQueryGradient(Value gradient, const BackwardTile &tile,
@@ -72,13 +91,15 @@ private:
                                const BackwardTile &tile, Value firstKey,
                                ValueRange carried);
   Value emitScoreGradients(Value ofWeights, Value weights, Value slopes,
-                           const BackwardTile &tile);
+                           const BackwardTile &tile, bool rounded);
   Value multiplyGradients(Value gradients, Value slopes);
-  Value addProduct(Value factors, Value rows, Value sums, Value firstKey);
+  Value addProduct(const BackwardUnit &unit, Value factors, Value rows,
+                   Value sums, Value firstKey);
 
   int64_t heads;         ///< Query heads of an iteration.
   int64_t numQueryParts; ///< Iterations of the queries of a head.
   int64_t numParts;      ///< Iterations of one head of the keys.
+  int64_t chunk;         ///< Keys that have sums at a time; 0: all.
   Region slope;          ///< The derivative of the score.
   CaptureSums captures;
 };

@@ -116,7 +116,10 @@ def TileBackward : Pass<"attn-tile-backward"> {
     of what they sum over), with sums of f32: a tile has its queries and gradients
     as `(d/2, q, 2)` and as `(q/2, d, 2)`; `P` and `dS` are rounded, and lie in
     pairs of queries as they are; for the query's gradient, which is `(q, d)` then,
-    `dS` and keys are put in pairs of keys, `(j/2, q, 2)` and `(j/2, d, 2)`.
+    `dS` and keys are put in pairs of keys, `(j/2, q, 2)` and `(j/2, d, 2)`. With
+    `packs`, it is `(d, q)`, of packs of keys, `(j/32, d, 32)`, that an iteration
+    makes once. With `chunk`, so many keys have sums at a time, and tiles of the
+    query's gradient are kept until all chunks are added.
 
     The derivative of the score is a region like it. One iteration adds to the
     gradients of its keys and values in the order of its queries, whatever the
@@ -152,7 +155,8 @@ def TileTangent : Pass<"attn-tile-tangent"> {
     mu (q) += W (j, q)
     ```
 
-    With `layout = pairs`, the products are of pairs of bf16, as there.
+    With `layout = pairs`, the products are of pairs of bf16, as there, and with
+    `packs` of packs of values, which are made before the loop or in each block.
 
     What a mask hides is multiplied by 0: if a tangent is not finite, everything is
     computed once more by the reference lowering, which leaves it out (J4). What is

@@ -22,6 +22,8 @@
 using namespace mlir;
 using namespace mlir::attn;
 
+static constexpr int64_t kKeysPerPack = OnlineAttentionOp::kKeysPerPack;
+
 template <typename Op>
 QueryTiles<Op>::QueryTiles(Op op, OpBuilder &builder)
     : op(op), b(op.getLoc(), builder), type(op.getAccumulationType()),
@@ -29,7 +31,8 @@ QueryTiles<Op>::QueryTiles(Op op, OpBuilder &builder)
       keySize(op.getQueryType().getDimSize(3)),
       valueSize(op.getValueType().getDimSize(3)),
       isNarrow(op.getElementType() != type),
-      isInPairs(getPlan(op).getLayout() == OnlineLayout::Pairs) {}
+      isInPairs(getPlan(op).getLayout() == OnlineLayout::Pairs),
+      isPacked(getPlan(op).getPacks().has_value()) {}
 
 template <typename Op> Value QueryTiles<Op>::emitScale() {
   Value scale = op.getScale();
@@ -50,6 +53,17 @@ template <typename Op> DerivativeUnit QueryTiles<Op>::emitUnit(Value n) {
 // Tiles
 //===----------------------------------------------------------------------===//
 
+/// A matrix with rows of 0 from a number on.
+template <typename Op>
+Value QueryTiles<Op>::fillRows(Value matrix, OpFoldResult first,
+                               OpFoldResult count) {
+  if (isZeroInteger(count))
+    return matrix;
+  SmallVector<OpFoldResult> at = {first, b.getIndexAttr(0)},
+                            extent = {count, b.size(matrix, 1)};
+  return b.insert(b.fill(b.slice(matrix, at, extent), 0.0), matrix, at, extent);
+}
+
 /// Rows of queries in the type of sums, with 0 where there are none: `(L, D)`.
 template <typename Op>
 Value QueryTiles<Op>::emitPadded(Value rows, ArrayRef<OpFoldResult> offsets,
@@ -59,7 +73,9 @@ Value QueryTiles<Op>::emitPadded(Value rows, ArrayRef<OpFoldResult> offsets,
   SmallVector<OpFoldResult> sizes = {count, b.getIndexAttr(size)};
   Value source =
       b.slice(rows, offsets, {one, one, sizes[0], sizes[1]}, /*rank=*/2);
-  Value padded = b.fill(b.empty(ArrayRef<int64_t>{lanes, size}, element), 0.0);
+  Value padded =
+      fillRows(b.empty(ArrayRef<int64_t>{lanes, size}, element), count,
+               b.apply(-b.getAffineSymbolExpr(0) + lanes, {count}));
   Value part = b.slice(padded, b.zeros(2), sizes);
   part = b.map({source}, part, [&](ValueRange args) {
     Value number = b.convert(args[0], element);
@@ -135,7 +151,7 @@ Value QueryTiles<Op>::emitLogSumExp(ArrayRef<OpFoldResult> offsets,
 // Blocks
 //===----------------------------------------------------------------------===//
 
-/// The keys that the mask may keep.
+/// The keys that the mask may keep, and those before them in the same pack.
 template <typename Op>
 std::pair<Value, Value> QueryTiles<Op>::emitVisible(const DerivativeUnit &unit,
                                                     const QueryTile &tile) {
@@ -146,7 +162,10 @@ std::pair<Value, Value> QueryTiles<Op>::emitVisible(const DerivativeUnit &unit,
       b, b.getLoc(), op.getMask(), unit.number, tile.head,
       {tile.position, b.sub(b.add(tile.position, tile.count), 1)}, length,
       op.getMaskCaptures());
-  return {visible.begin, visible.end};
+  Value begin = visible.begin;
+  if (isPacked)
+    begin = b.sub(begin, b.rem(begin, kKeysPerPack));
+  return {begin, visible.end};
 }
 
 /// A block, unless the mask hides all of it.
@@ -328,8 +347,7 @@ Value QueryTiles<Op>::multiplyInto(Value x, Value y, Value init) {
   return b.insert(part, init, b.zeros(2), sizes());
 }
 
-/// Rows of the block's keys, in a buffer with room for one after them, unless
-/// their number is even for certain.
+/// Rows of the block's keys, with one of 0 after an odd number.
 template <typename Op> Value QueryTiles<Op>::copyRows(Value rows) {
   if (isZeroInteger(getNumMissing()))
     return rows;
@@ -337,27 +355,24 @@ template <typename Op> Value QueryTiles<Op>::copyRows(Value rows) {
   Value all = b.empty({b.getIndexAttr(keys), sizes[1]}, op.getElementType());
   Value part = b.slice(all, b.zeros(2), sizes);
   part = linalg::CopyOp::create(b, rows, part).getResult(0);
-  return b.insert(part, all, b.zeros(2), sizes);
+  return fillRows(b.insert(part, all, b.zeros(2), sizes), numKeys,
+                  getNumMissing());
 }
 
-/// The first rows of a matrix, one for each key of the block, in pairs. One of
-/// 0 follows an odd number.
+/// The first rows of a matrix, one for each key of the block and those of 0
+/// after them, in pairs.
 template <typename Op> Value QueryTiles<Op>::emitPairsOfKeys(Value matrix) {
-  OpFoldResult missing = getNumMissing();
-  if (!isZeroInteger(missing)) {
-    SmallVector<OpFoldResult> at = {numKeys, b.getIndexAttr(0)},
-                              extent = {missing, b.size(matrix, 1)};
-    Value row = b.fill(b.slice(matrix, at, extent), 0.0);
-    matrix = b.insert(row, matrix, at, extent);
-  }
   AffineExpr n = b.getAffineSymbolExpr(0);
-  return emitPairsOfRows(matrix, b.apply(n.ceilDiv(2) * 2, {numKeys}), keys);
+  int64_t whole = isPacked ? kKeysPerPack : 2;
+  return emitPairsOfRows(matrix, b.apply(n.ceilDiv(whole) * whole, {numKeys}),
+                         keys);
 }
 
-/// Of rows to an even number.
+/// Of rows to a number that fills pairs, or packs.
 template <typename Op> OpFoldResult QueryTiles<Op>::getNumMissing() {
   AffineExpr n = b.getAffineSymbolExpr(0);
-  return b.apply(n.ceilDiv(2) * 2 - n, {numKeys});
+  int64_t whole = isPacked ? kKeysPerPack : 2;
+  return b.apply(n.ceilDiv(whole) * whole - n, {numKeys});
 }
 
 /// The first rows of a matrix as products take them: in pairs, rounded, once
@@ -365,23 +380,72 @@ template <typename Op> OpFoldResult QueryTiles<Op>::getNumMissing() {
 template <typename Op> Value QueryTiles<Op>::round(Value matrix, Value factor) {
   if (!isInPairs)
     return matrix;
+  return mapRounded({firstRows(matrix)}, {}, [&](ValueRange args) {
+    return factor ? b.mulF(args[0], factor) : args[0];
+  });
+}
+
+/// What a body makes of first rows, rounded. Rows of 0 follow that pairs of
+/// keys, or packs, are filled with.
+template <typename Op>
+Value QueryTiles<Op>::mapRounded(ValueRange inputs, ArrayRef<AffineMap> maps,
+                                 function_ref<Value(ValueRange)> body) {
   Type element = op.getElementType();
   Value all = b.empty(ArrayRef<int64_t>{keys, lanes}, element);
-  Value part = b.map({firstRows(matrix)}, firstRows(all), [&](ValueRange args) {
-    return b.convert(factor ? b.mulF(args[0], factor) : args[0], element);
-  });
-  return b.insert(part, all, b.zeros(2), sizes());
+  Value part = b.map(
+      inputs, firstRows(all),
+      [&](ValueRange args) { return b.convert(body(args), element); }, maps);
+  return fillRows(b.insert(part, all, b.zeros(2), sizes()), numKeys,
+                  getNumMissing());
 }
 
-/// Sums of 0 for `addTransposed`: `(D, L)`, or, in pairs, `(L, D)`.
+/// Sums of 0 for `addTransposed`: `(D, L)`, or, in pairs that are not packed,
+/// `(L, D)`.
 template <typename Op> Value QueryTiles<Op>::emitZeros(int64_t size) {
-  return b.fill(isInPairs ? empty({lanes, size}) : empty({size, lanes}), 0.0);
+  return b.fill(
+      sumsOfKeysAreRows() ? empty({lanes, size}) : empty({size, lanes}), 0.0);
 }
 
-/// `sums (d, q) += rows (j, d) * factors (j, q)`, or, in pairs, `(q, d)`, of
-/// factors that are rounded.
+/// Rows `(..., n, D)` as packs `(..., n/32, D, 32)`.
+template <typename Op> Value QueryTiles<Op>::emitPacksOfKeys(Value rows) {
+  int64_t dim = cast<ShapedType>(rows.getType()).getRank() - 2;
+  OpFoldResult size = b.getIndexAttr(kKeysPerPack);
+  Value init = linalg::PackOp::createDestinationTensor(b, b.getLoc(), rows,
+                                                       size, dim, {});
+  return linalg::PackOp::create(b, rows, init, dim, size,
+                                b.zero(op.getElementType()))
+      .getResult();
+}
+
+/// Those of the block, of a tensor of packs at `at`.
 template <typename Op>
-Value QueryTiles<Op>::addTransposed(Value rows, Value factors, Value sums) {
+Value QueryTiles<Op>::slicePacks(Value packs, ArrayRef<OpFoldResult> at,
+                                 Value firstKey) {
+  AffineExpr n = b.getAffineSymbolExpr(0);
+  SmallVector<OpFoldResult> offsets(at), sizes = b.ones(at.size()),
+                                         all = b.sizes(packs);
+  offsets.append({b.apply(n.floorDiv(kKeysPerPack), {firstKey}),
+                  b.getIndexAttr(0), b.getIndexAttr(0)});
+  sizes.append({b.apply(n.ceilDiv(kKeysPerPack), {numKeys}), all.end()[-2],
+                all.end()[-1]});
+  return b.slice(packs, offsets, sizes, /*rank=*/3);
+}
+
+/// `sums (d, q) += rows (j, d) * factors (j, q)`, or, in pairs that are not
+/// packed, `(q, d)`; in pairs, of factors that are rounded, and of packs of the
+/// rows if these are given, or are made here.
+template <typename Op>
+Value QueryTiles<Op>::addTransposed(Value rows, Value packs, Value factors,
+                                    Value sums) {
+  if (isPacked) {
+    if (!packs) {
+      AffineExpr n = b.getAffineSymbolExpr(0);
+      packs = emitPacks(b, rows, keys / kKeysPerPack,
+                        b.apply(n.ceilDiv(kKeysPerPack), {numKeys}));
+    }
+    Value pairs = expandDim(b, emitPairsOfKeys(factors), 0, {kKeysPerPack / 2});
+    return emitOutputInPairs(b, packs, pairs, sums);
+  }
   if (isInPairs) {
     AffineExpr q, d, t, e;
     bindDims(b.getContext(), q, d, t, e);

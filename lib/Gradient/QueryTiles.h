@@ -79,8 +79,14 @@ protected:
                     Value firstKey);
   Value multiplyInto(Value x, Value y, Value init);
   Value round(Value matrix, Value factor = {});
+  Value mapRounded(ValueRange inputs, ArrayRef<AffineMap> maps,
+                   function_ref<Value(ValueRange)> body);
   Value emitZeros(int64_t size);
-  Value addTransposed(Value rows, Value factors, Value sums);
+  Value emitPacksOfKeys(Value rows);
+  Value slicePacks(Value packs, ArrayRef<OpFoldResult> at, Value firstKey);
+  Value addTransposed(Value rows, Value packs, Value factors, Value sums);
+  /// Whether they are `(q, d)`.
+  bool sumsOfKeysAreRows() const { return isInPairs && !isPacked; }
   Value firstRows(Value matrix);
   SmallVector<OpFoldResult> sizes() { return {numKeys, b.getIndexAttr(lanes)}; }
 
@@ -94,12 +100,14 @@ protected:
   int64_t keySize, valueSize;
   bool isNarrow; ///< Elements are narrower than sums.
   bool isInPairs;
+  bool isPacked; ///< Sums over keys are of packs of these.
   Value scale;
   // Of the block.
   Value isPartial, isDefined;
   OpFoldResult numKeys;
 
 private:
+  Value fillRows(Value matrix, OpFoldResult first, OpFoldResult count);
   Value copyRows(Value rows);
   Value emitPairsOfKeys(Value matrix);
   OpFoldResult getNumMissing();

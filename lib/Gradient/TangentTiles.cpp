@@ -34,6 +34,12 @@ SmallVector<Value> TangentTiles::emit() {
   // Of each iteration, 0 if what it computed is finite.
   SmallVector<OpFoldResult> counts = {numSequences, numHeads, numTiles};
   outs.push_back(b.empty(counts, type));
+  if (getPlan(op).getPacks() == Packs::Shared) {
+    if (movesScores())
+      values = emitPacksOfKeys(op.getValue());
+    if (Value tangent = op.getValueTangent())
+      valueTangents = emitPacksOfKeys(tangent);
+  }
   scf::ForallOp forall;
   {
     OpBuilder::InsertionGuard guard(b);
@@ -145,16 +151,26 @@ SmallVector<Value> TangentTiles::emitBlock(const DerivativeUnit &unit,
     sums[1] = addColumns(tangents, sums[1]);
     if (factors)
       tangents = multiplyInto(tangents, factors, tangents);
-    Value value = emitRowsOfBlock(op.getValue(), unit, firstKey, valueSize);
     emitFetch(op.getKey(), unit, b.add(firstKey, keys));
-    sums[0] = addTransposed(value, round(tangents), sums[0]);
+    sums[0] =
+        addValues(op.getValue(), values, unit, firstKey, tangents, sums[0]);
   }
   if (Value tangent = op.getValueTangent()) {
     Value kept = factors ? multiplyInto(weights, factors, weights) : weights;
-    sums[0] = addTransposed(emitRowsOfBlock(tangent, unit, firstKey, valueSize),
-                            round(kept), sums[0]);
+    sums[0] = addValues(tangent, valueTangents, unit, firstKey, kept, sums[0]);
   }
   return sums;
+}
+
+/// `sums` with those of a block of values, times their factors.
+Value TangentTiles::addValues(Value rows, Value packs,
+                              const DerivativeUnit &unit, Value firstKey,
+                              Value factors, Value sums) {
+  Value ofBlock;
+  if (packs)
+    ofBlock = slicePacks(packs, {unit.keyBatch, unit.keyHead}, firstKey);
+  return addTransposed(emitRowsOfBlock(rows, unit, firstKey, valueSize),
+                       ofBlock, round(factors), sums);
 }
 
 /// `dt`; null where products do not move.
@@ -163,13 +179,14 @@ Value TangentTiles::emitProductTangents(const DerivativeUnit &unit,
                                         Value key) {
   Value result;
   if (tile.tangentColumns) {
-    emitFetch(op.getValue(), unit, firstKey);
+    if (!isPacked)
+      emitFetch(op.getValue(), unit, firstKey);
     result = multiply(key, tile.tangentColumns);
   }
   if (!op.getKeyTangent())
     return result;
   Value tangent = emitRowsOfBlock(op.getKeyTangent(), unit, firstKey, keySize);
-  if (Value later = op.getValueTangent())
+  if (Value later = op.getValueTangent(); later && !isPacked)
     emitFetch(later, unit, firstKey);
   return result ? multiplyAdd(tangent, tile.columns, firstRows(result), result)
                 : multiply(tangent, tile.columns);
@@ -227,6 +244,6 @@ Value TangentTiles::emitRows(const TangentTile &tile, Value sums, Value mu) {
               Value tangent = b.subF(args[0], b.mulF(args[1], args[2]));
               return b.convert(tangent, op.getElementType());
             },
-            {isInPairs ? map({q, d}) : map({d, q}), map(q)});
+            {sumsOfKeysAreRows() ? map({q, d}) : map({d, q}), map(q)});
   return b.slice(rows, b.zeros(2), {tile.count, b.getIndexAttr(valueSize)});
 }

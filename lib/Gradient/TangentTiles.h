@@ -40,6 +40,8 @@ private:
                                ValueRange carried);
   Value emitProductTangents(const DerivativeUnit &unit, const TangentTile &tile,
                             Value firstKey, Value key);
+  Value addValues(Value rows, Value packs, const DerivativeUnit &unit,
+                  Value firstKey, Value factors, Value sums);
   Value emitWeightTangents(Value weights, Value ofProducts, Value slopes,
                            Value ofCaptures);
   Value addColumns(Value rows, Value sums);
@@ -51,6 +53,8 @@ private:
   }
 
   ScoreSlopes slopes;
+  Value values, valueTangents; ///< Packs of all; null where blocks have their
+                               ///< own, or none.
 };
 
 } // namespace mlir::attn

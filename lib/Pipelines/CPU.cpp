@@ -44,9 +44,9 @@ static void addTilingStage(OpPassManager &pm) {
   pm.addPass(attn::createSplitKeys());
   pm.addPass(attn::createTileKeys());
   pm.addPass(attn::createDecomposeOnline());
-  pm.addPass(attn::createLowerPacks()); // Of blocks.
   pm.addPass(attn::createTileBackward());
   pm.addPass(attn::createTileTangent());
+  pm.addPass(attn::createLowerPacks()); // Of blocks, and for gradients.
   pm.addPass(attn::createMultiTokenToStrips());
   pm.addPass(attn::createTileRows());
   // What was not tiled.

@@ -9,6 +9,11 @@
 #include "lib/Plan/CacheModel.h"
 #include "lib/Plan/Plan.h"
 
+#include "llvm/ADT/bit.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <algorithm>
+
 using namespace mlir;
 using namespace mlir::attn;
 
@@ -53,20 +58,66 @@ template <typename Op> static bool canMultiplyInPairs(Op op) {
   if (!target.hasPairs() || !op.getElementType().isBF16())
     return false;
   StringRef reason;
-  auto fillsVectors = [&](int64_t size) {
-    return size > 0 && size % target.getLanes() == 0;
+  int64_t sizes[] = {op.getQueryType().getDimSize(3),
+                     op.getValueType().getDimSize(3)};
+  auto areMultiplesOf = [&](int64_t unit) {
+    return llvm::all_of(
+        sizes, [&](int64_t size) { return size > 0 && size % unit == 0; });
   };
-  if (target.getBf16Tiles())
-    reason = "derivatives do not multiply in tiles";
-  else if (!fillsVectors(op.getQueryType().getDimSize(3)) ||
-           !fillsVectors(op.getValueType().getDimSize(3)))
+  if (!areMultiplesOf(target.getLanes()))
     reason = "the sizes of heads do not fill vectors";
   else
     reason = whyNotRounded(op);
-  if (reason.empty())
+  if (reason.empty()) {
+    if (target.getBf16Tiles() && !areMultiplesOf(kFeaturesPerTile))
+      op->emitRemark() << "sums over heads by dot products of vectors, because "
+                          "their sizes do not fill matrix tiles";
     return true;
+  }
   op->emitRemark() << "multiplies bf16 as f32, because " << reason;
   return false;
+}
+
+/// Where what is summed over keys is packed for tiles: the rows of a sequence
+/// by an iteration that computes all of it, or of all sequences before the loop
+/// over their tiles, if they begin with a pack.
+static Packs choosePacks(AttentionBackwardOp) { return Packs::Shared; }
+static Packs choosePacks(AttentionTangentOp op) {
+  return op.getCumulativeKey() ? Packs::Block : Packs::Shared;
+}
+
+/// Whether blocks of keys and values of `size` elements of bf16 leave no room
+/// in the first-level cache.
+static bool isLong(TargetAttr target, int64_t size) {
+  constexpr int64_t kKeys = 64, kBytes = 2 * 2;
+  return kKeys * kBytes * size > target.getL1Bytes() / 2;
+}
+
+namespace {
+/// Query rows of a tile whose products are of matrix tiles, and keys of a block
+/// and of a chunk.
+struct TileSizes {
+  int64_t rows, keys, chunk;
+};
+} // namespace
+
+/// With each block, a tile reads and writes the sums of its keys: more rows
+/// share that, but where a mask hides part of them, more is computed in vain.
+/// Sums of a chunk take a fourth of the second level, whose rest is for its
+/// keys and values. What a block reads of long heads is beyond the first level.
+static TileSizes chooseSizes(AttentionBackwardOp op, int64_t size) {
+  TargetAttr target = getTarget(op);
+  constexpr int64_t kBytesOfSums = 2 * 4, kLeastChunk = 256;
+  auto chunk = int64_t(llvm::bit_floor(
+      uint64_t(target.getL2Bytes() / 4 / (kBytesOfSums * size))));
+  bool isPlain = !op.hasMask() && !op.hasScore();
+  return {.rows = isPlain || isLong(target, size) ? 128 : 64,
+          .keys = 64,
+          .chunk = std::max(chunk, kLeastChunk)};
+}
+static TileSizes chooseSizes(AttentionTangentOp op, int64_t size) {
+  return {
+      .rows = isLong(getTarget(op), size) ? 64 : 32, .keys = 64, .chunk = 0};
 }
 
 /// Tiles of queries, in lanes, and blocks of keys, of an op whose derivatives
@@ -85,6 +136,20 @@ static FailureOr<PlanAttr> planTiles(Op op, PlanFields fields, StringRef what,
                                               : model.getPlainRows();
   fields.lanes = lanes;
   fields.keys = isNarrow ? model.getConvertedKeys(size) : model.getKeys();
+  int64_t keyUnit = 8;
+  if (isInPairs && getTarget(op).getBf16Tiles()) {
+    keyUnit = OnlineAttentionOp::kKeysPerPack;
+    TileSizes sizes = chooseSizes(op, size);
+    fields.packs = choosePacks(op);
+    fields.rows = sizes.rows;
+    if (int64_t length = op.getQueryType().getDimSize(2);
+        !ShapedType::isDynamic(length))
+      fields.rows = std::min(
+          fields.rows,
+          int64_t(llvm::alignTo(std::max<int64_t>(length, 1), keyUnit)));
+    fields.keys = sizes.keys;
+    fields.chunk = sizes.chunk;
+  }
   PlanAttr said = getPlan(op);
   if (!said)
     return PlanAttr::get(op.getContext(), fields);
@@ -102,8 +167,9 @@ static FailureOr<PlanAttr> planTiles(Op op, PlanFields fields, StringRef what,
     fields.rows = known.rows;
   }
   if (known.keys) {
-    if (known.keys % 8 != 0 || known.keys > most)
-      return refuse("keys: expected a multiple of 8, of at most 1024",
+    if (known.keys % keyUnit != 0 || known.keys > most)
+      return refuse("keys: expected a multiple of " + Twine(keyUnit) +
+                        ", of at most 1024",
                     known.keys);
     fields.keys = known.keys;
   }
@@ -122,6 +188,10 @@ static FailureOr<PlanAttr> planTiles(Op op, PlanFields fields, StringRef what,
     others.layout = fields.layout;
   if (!others.lanes)
     others.lanes = fields.lanes;
+  if (!others.chunk)
+    others.chunk = fields.chunk;
+  if (!others.packs)
+    others.packs = fields.packs;
   auto plan = PlanAttr::get(op.getContext(), fields);
   if (PlanAttr::get(op.getContext(), others) != plan)
     return op.emitError("attn.plan: expected ")

@@ -10,10 +10,10 @@
 using namespace mlir;
 using namespace mlir::attn;
 
-Value TensorCode::convertElements(Value tensor, Type type) {
+Value TensorCode::convertElements(Value tensor, Type type, Value destination) {
   if (getElementTypeOrSelf(tensor) == type)
     return tensor;
-  return map(tensor, emptyLike(tensor, type),
+  return map(tensor, destination ? destination : emptyLike(tensor, type),
              [&](ValueRange x) { return convert(x[0], type); });
 }
 
@@ -26,8 +26,8 @@ SmallVector<Value> TensorCode::convertAll(ValueRange tensors,
                                           ValueRange destinations) {
   SmallVector<Value> results;
   for (auto [tensor, destination] : llvm::zip_equal(tensors, destinations))
-    results.push_back(
-        convertElements(tensor, getElementTypeOrSelf(destination)));
+    results.push_back(convertElements(tensor, getElementTypeOrSelf(destination),
+                                      destination));
   return results;
 }
 

@@ -39,7 +39,7 @@ struct TensorCode : IndexBuilder {
   }
 
   /// A tensor with elements of another type.
-  Value convertElements(Value tensor, Type type);
+  Value convertElements(Value tensor, Type type, Value destination = {});
   /// Zeros to which what goes to `destination` is added in `type`: in its own
   /// place where that has such elements.
   Value emitSums(Value destination, FloatType type);

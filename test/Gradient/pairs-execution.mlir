@@ -11,6 +11,10 @@
 // RUN: %run %s --entry bias --gradient=q,k,v --random 4 --check
 // RUN: %run %s --entry bias --tangent --random 4 --check
 // RUN: %run %s --entry packed --gradient --random 5 --check
+// RUN: %run %s --entry packed --tangent --random 5 --check
+// RUN: %run %s --entry long --gradient=q,k,v --random 8 --check --threads 2
+// RUN: %run %s --entry sizes --gradient --random 9 --check
+// RUN: %run %s --entry sizes --tangent --random 9 --check
 // RUN: %run %s --entry dynamic --gradient --random 6 --check --arg 1x2x70x64 --arg 1x2x35x64 --arg 1x2x35x32
 // RUN: %run %s --entry dynamic --tangent --random 6 --check --arg 1x2x70x64 --arg 1x2x35x64 --arg 1x2x35x32
 // RUN: %run %s --entry size --gradient --random 7 --check --remarks 2>&1
@@ -68,6 +72,23 @@ func.func @dynamic(%q: !d, %k: !d, %v: !e) -> !e {
   %i = tensor.empty(%b, %n) : !e
   %o = attn.attention ins(%q, %k, %v : !d, !d, !e) outs(%i : !e)
   return %o : !e
+}
+
+// More keys than have sums at a time.
+func.func @long(%q: tensor<1x2x150x128xbf16>, %k: tensor<1x2x1100x128xbf16>, %v: tensor<1x2x1100x128xbf16>, %s: tensor<2xf32>) -> tensor<1x2x150x128xbf16> {
+  %i = tensor.empty() : tensor<1x2x150x128xbf16>
+  %o = attn.attention ins(%q, %k, %v : tensor<1x2x150x128xbf16>, tensor<1x2x1100x128xbf16>, tensor<1x2x1100x128xbf16>)
+      outs(%i : tensor<1x2x150x128xbf16>) offset(bottom_right)
+      sink(%s : tensor<2xf32>) mask sliding_window(600, 0)
+  return %o : tensor<1x2x150x128xbf16>
+}
+
+// Queries and keys that fill vectors, and no tiles.
+func.func @sizes(%q: tensor<1x2x70x80xbf16>, %k: tensor<1x2x99x80xbf16>, %v: tensor<1x2x99x96xbf16>) -> tensor<1x2x70x96xbf16> {
+  %i = tensor.empty() : tensor<1x2x70x96xbf16>
+  %o = attn.attention ins(%q, %k, %v : tensor<1x2x70x80xbf16>, tensor<1x2x99x80xbf16>, tensor<1x2x99x96xbf16>)
+      outs(%i : tensor<1x2x70x96xbf16>) mask causal
+  return %o : tensor<1x2x70x96xbf16>
 }
 
 // Not in pairs.

@@ -26,17 +26,17 @@
 // CHECK: linalg.generic {{.*}} ins(%{{.*}}, %{{.*}} : tensor<?x32x2xbf16>, tensor<32x32x2xbf16>) outs(%{{.*}} : tensor<?x32xf32>)
 // CHECK: %[[P:.*]]:2 = attn.online_softmax outs(%{{.*}}, %{{.*}} : tensor<64x32xf32>, tensor<32xf32>) {{.*}} scale(%{{.*}} : f32)
 // CHECK: linalg.generic {{.*}} ins(%{{.*}}, %{{.*}} : tensor<?x32x2xbf16>, tensor<32x32x2xbf16>) outs(%{{.*}} : tensor<?x32xf32>)
-// Gradients of products are scaled and rounded, and weights rounded.
-// CHECK: linalg.generic {{.*}} ins(%{{.*}} : tensor<?x32xf32>) outs(%{{.*}} : tensor<?x32xbf16>)
-// CHECK: arith.mulf
+// Gradients of products are scaled and rounded, with a row of 0 after an odd
+// number, and weights rounded.
+// CHECK: linalg.generic {{.*}} ins(%{{.*}}, %{{.*}}, %{{.*}} : tensor<?x32xf32>, tensor<?x32xf32>, tensor<32xf32>) outs(%{{.*}} : tensor<?x32xbf16>)
 // CHECK: arith.truncf
-// CHECK: linalg.generic {{.*}} ins(%{{.*}} : tensor<?x32xf32>) outs(%{{.*}} : tensor<?x32xbf16>)
-// CHECK-NEXT: ^bb0
-// CHECK-NEXT: arith.truncf
-// The former in pairs of keys, as keys are; a row of 0 follows an odd number.
 // CHECK: %[[MISSING:.*]] = affine.apply affine_map<()[s0] -> (-s0 + (s0 ceildiv 2) * 2)>()[%[[N]]]
 // CHECK: %[[LAST:.*]] = tensor.extract_slice %{{.*}}[%[[N]], 0] [%[[MISSING]], 32] [1, 1] : tensor<64x32xbf16>
 // CHECK: linalg.fill ins(%{{.*}} : bf16) outs(%[[LAST]] : tensor<?x32xbf16>)
+// CHECK: linalg.generic {{.*}} ins(%{{.*}} : tensor<?x32xf32>) outs(%{{.*}} : tensor<?x32xbf16>)
+// CHECK-NEXT: ^bb0
+// CHECK-NEXT: arith.truncf
+// The former in pairs of keys, as keys are.
 // CHECK: linalg.generic {{.*}} ins(%{{.*}} : tensor<?x2x32xbf16>) outs(%{{.*}} : tensor<?x32x2xbf16>)
 // CHECK: linalg.copy ins(%[[KEY]] : tensor<?x64xbf16>)
 // CHECK: linalg.fill ins(%{{.*}} : bf16) outs(%{{.*}} : tensor<?x64xbf16>)
