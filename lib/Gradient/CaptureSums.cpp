@@ -10,7 +10,8 @@
 // block first, in lanes. One whose places follow each other is added line by
 // line, and all others one by one. The order is that of the keys and of the
 // queries of an iteration: the bits do not depend on threads. Sums are of f64:
-// millions of positions may be loaded from one place, and their gradients cancel.
+// millions of positions may be loaded from one place, and their gradients
+// cancel.
 //
 
 #include "lib/Gradient/CaptureSums.h"

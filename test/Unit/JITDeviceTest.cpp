@@ -272,6 +272,7 @@ TEST_F(JITDevice, PTXWithoutMachineCode) {
   }
 }
 
+/// Nine workgroups for each multiprocessor have room for their keys and values.
 /// Half as many multiprocessors are told apart, and have half as many parts.
 TEST_F(JITDevice, PartsOfKeys) {
   std::string text =
@@ -295,10 +296,10 @@ TEST_F(JITDevice, PartsOfKeys) {
                                              launch.grid[1] * launch.grid[2]);
     return most;
   };
-  driver.multiprocessors = 100;
-  EXPECT_EQ(countWorkgroups(), 400u);
-  driver.multiprocessors = 50;
-  EXPECT_EQ(countWorkgroups(), 200u);
+  driver.multiprocessors = 40;
+  EXPECT_EQ(countWorkgroups(), 360u);
+  driver.multiprocessors = 20;
+  EXPECT_EQ(countWorkgroups(), 180u);
 }
 
 TEST_F(JITDevice, LaunchesThatAreRefused) {

@@ -269,9 +269,9 @@ private:
     return loopOverWeights(sums, body);
   }
 
-  /// 0 for a weight, of a row whose sum is 1, that is lost beside others in f32.
-  /// What derivatives make of it is smaller by other factors, and some processors
-  /// take a hundred cycles for a number that is not normal.
+  /// 0 for a weight, of a row whose sum is 1, that is lost beside others in
+  /// f32. What derivatives make of it is smaller by other factors, and some
+  /// processors take a hundred cycles for a number that is not normal.
   Value withoutLost(Value weight, Value logarithm) {
     constexpr double kLost = -60;
     Value isLost = b.compare(arith::CmpFPredicate::OLT, logarithm,

@@ -9,6 +9,7 @@
 #include "dialect/Shared/IndexBuilder.h"
 #include "lib/GPU/ConvertedRows.h"
 #include "lib/Online/StoredElements.h"
+#include "lib/Plan/CacheModel.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
