@@ -11,8 +11,8 @@
 #include "lib/Sharding/Sharding.h"
 #include "lib/Sharding/Splits.h"
 
-#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/AsmParser/AsmParser.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Shard/IR/ShardOps.h"
 #include "mlir/IR/BuiltinOps.h"
 

@@ -9,10 +9,10 @@
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/SetVector.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/IR/CFG.h"
 #include "llvm/IR/Dominators.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Transforms/Utils/CodeExtractor.h"
 
@@ -128,20 +128,18 @@ findHalf(llvm::Function &function, size_t size,
                      dominators);
 }
 
-/// Whether it would have arguments or results that are tiles of AMX, which
-/// functions cannot have.
-static bool passesTiles(const llvm::CodeExtractor &extractor) {
-  llvm::SetVector<llvm::Value *> inputs, outputs;
-  extractor.findInputsOutputs(inputs, outputs, /*SinkCands=*/{});
-  auto isTile = [](const llvm::Value *value) {
-    return value->getType()->isX86_AMXTy();
-  };
-  return llvm::any_of(inputs, isTile) || llvm::any_of(outputs, isTile);
+/// Whether it computes with tiles of AMX, which are configured anew around each
+/// call.
+static bool usesTiles(const llvm::Function &function) {
+  return llvm::any_of(llvm::instructions(function),
+                      [](const llvm::Instruction &instruction) {
+                        return instruction.getType()->isX86_AMXTy();
+                      });
 }
 
 static void cut(llvm::Function &function) {
   size_t size = function.getInstructionCount();
-  if (size < kLarge)
+  if (size < kLarge || usesTiles(function))
     return;
   llvm::DominatorTree dominators(function);
   llvm::SmallVector<llvm::BasicBlock *> half =
@@ -152,7 +150,7 @@ static void cut(llvm::Function &function) {
       half, &dominators, /*AggregateArgs=*/false, /*BFI=*/nullptr,
       /*BPI=*/nullptr, /*AC=*/nullptr, /*AllowVarArgs=*/false,
       /*AllowAlloca=*/false, /*AllocationBlock=*/nullptr, "half");
-  if (!extractor.isEligible() || passesTiles(extractor))
+  if (!extractor.isEligible())
     return;
   llvm::Function *other =
       extractor.extractCodeRegion(llvm::CodeExtractorAnalysisCache(function));

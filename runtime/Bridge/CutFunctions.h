@@ -17,7 +17,8 @@ namespace attn {
 /// Makes about half of each large function of `module` a function of its own,
 /// which is called once in an iteration of the loop that most of it is in. Two
 /// threads can generate their code at the same time; and for one, it is less
-/// work, because some of it grows faster than functions do.
+/// work, because some of it grows faster than functions do. Functions that use
+/// tiles of AMX are left as they are.
 void cutFunctions(llvm::Module &module);
 
 } // namespace attn

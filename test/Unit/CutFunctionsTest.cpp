@@ -93,7 +93,7 @@ TEST(CutFunctions, LeavesLoopsThatEndAnywhere) {
   EXPECT_EQ(cut(writeNest(10, 100, "%c0")).size(), 1u);
 }
 
-TEST(CutFunctions, PassesNoTiles) {
+TEST(CutFunctions, LeavesTiles) {
   std::string text = writeNest(10, 100);
   auto insert = [&](const std::string &label, const std::string &instruction) {
     text.insert(text.find(label) + label.size(), "  " + instruction + "\n");
