@@ -117,7 +117,8 @@ ExchangeTimes attn::computeExchangeTimes(AttentionOp op, const RankLoads &loads,
          ofQueries = sizes.queries * sizes.bytesOfQueryRow;
   return {computeRing(sizes, loads, speeds), timeOf(2, ofKeys) + compute(most),
           timeOf(4, (ofKeys + ofQueries) / double(ranks)) +
-              compute(all / double(ranks))};
+              compute(all / double(ranks)),
+          ofKeys};
 }
 
 RankSpeeds attn::getRankSpeeds(AttentionOp op, LinkAttr link) {

@@ -20,9 +20,11 @@ struct RankSpeeds {
   double latency, bandwidth;
 };
 
-/// What each way to exchange keys takes, in seconds.
+/// What each way to exchange keys takes, in seconds, and the bytes of the keys
+/// and values of all ranks.
 struct ExchangeTimes {
   double ring, gather, ulysses;
+  double bytesOfKeys;
 };
 
 /// Of an attention of these sizes, on as many ranks as `loads` are of.

@@ -40,20 +40,6 @@ static bool isKnown(AttentionOp op) {
                        [](Type type) { return isa<ShapedType>(type); });
 }
 
-static double getBytesOfKeys(AttentionOp op) {
-  double bytes = 0;
-  for (Value tensor : {op.getKey(), op.getValue()}) {
-    auto type = cast<ShapedType>(tensor.getType());
-    double ofOne = type.getElementTypeBitWidth() / 8.0;
-    for (auto [dim, size] : llvm::enumerate(type.getShape()))
-      ofOne *= dim == kRows                  ? double(getKnownRows(type))
-               : ShapedType::isDynamic(size) ? 1
-                                             : double(size);
-    bytes += ofOne;
-  }
-  return bytes;
-}
-
 static StringRef choose(AttentionOp op, const AttentionAxes &axes,
                         const Splits &splits, LinkAttr link, bool explains) {
   int64_t ranks = splits.getNumRanks(axes.keys),
@@ -73,7 +59,7 @@ static StringRef choose(AttentionOp op, const AttentionAxes &axes,
   }
   StringRef best = kRing;
   double least = kMostOfRing * times.ring;
-  if (times.gather < least && getBytesOfKeys(op) <= kMostGathered) {
+  if (times.gather < least && times.bytesOfKeys <= kMostGathered) {
     best = kGather;
     least = times.gather;
   }

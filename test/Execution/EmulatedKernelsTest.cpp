@@ -291,6 +291,18 @@ TEST(EmulatedKernels, CatchesTooLittleDynamicMemory) {
 // Traffic
 //===----------------------------------------------------------------------===//
 
+/// What a warp moves that runs the kernel alone.
+emulator::Traffic countTraffic(const jit::EmulatedKernel &kernel,
+                               KernelArguments &arguments) {
+  emulator::Traffic traffic;
+  LaunchOptions options;
+  options.block = {32};
+  options.traffic = &traffic;
+  Status status = arguments.launch(kernel, options);
+  EXPECT_TRUE(status) << status.error().message;
+  return traffic;
+}
+
 /// What a warp moves through shared memory by numbers STRIDE apart.
 emulator::Traffic countStrided(std::int64_t stride) {
   Expected<jit::EmulatedKernel> kernel =
@@ -320,13 +332,7 @@ gpu.module @kernels {
   KernelArguments arguments;
   arguments.addMemRef(in, {32}, "in", /*isWritable=*/false, findSector(in));
   arguments.addMemRef(out, {1024}, "out", /*isWritable=*/true, findSector(out));
-  emulator::Traffic traffic;
-  LaunchOptions options;
-  options.block = {32};
-  options.traffic = &traffic;
-  Status status = arguments.launch(*kernel, options);
-  EXPECT_TRUE(status) << status.error().message;
-  return traffic;
+  return countTraffic(*kernel, arguments);
 }
 
 TEST(EmulatedKernels, CountsSectorsAndWavefronts) {
@@ -376,12 +382,7 @@ gpu.module @kernels {
     std::vector<f16> out(32);
     KernelArguments arguments;
     arguments.addMemRef(out, {32}, "out");
-    emulator::Traffic traffic;
-    LaunchOptions options;
-    options.block = {32};
-    options.traffic = &traffic;
-    Status status = arguments.launch(*kernel, options);
-    ASSERT_TRUE(status) << status.error().message;
+    emulator::Traffic traffic = countTraffic(*kernel, arguments);
     EXPECT_EQ(traffic.wavefronts, 2 * wavefronts);
     EXPECT_EQ(traffic.leastWavefronts, 8u);
   }

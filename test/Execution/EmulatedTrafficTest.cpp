@@ -170,27 +170,35 @@ TEST(EmulatedTraffic, one_key_head) {
   EXPECT_EQ(traffic.of(value.view.data).bytesLoaded, bytes);
 }
 
+namespace {
+/// Of any number of queries and keys, in two heads.
+std::string writePrefill(const std::string &type, std::int64_t headSize,
+                         const std::string &parameters = "",
+                         const std::string &clauses = "") {
+  std::string rows =
+      "tensor<1x2x?x" + std::to_string(headSize) + "x" + type + ">";
+  return test::replaceAll(
+      "func.func @attn_kernel(%q: ROWS, %k: ROWS, %v: ROWS" + parameters +
+          R"() -> ROWS {
+      %c2 = arith.constant 2 : index
+      %rows = tensor.dim %q, %c2 : ROWS
+      %init = tensor.empty(%rows) : ROWS
+      %o = attn.attention ins(%q, %k, %v : ROWS, ROWS, ROWS) outs(%init : ROWS) )" +
+          clauses + R"(
+      return %o : ROWS
+    })",
+      "ROWS", rows);
+}
+} // namespace
+
 /// Whole tiles, of rows that begin at multiples of 16 bytes: nothing waits for
 /// a bank of shared memory, and all of each sector is used, once.
 TEST(EmulatedTraffic, aligned) {
-  const char *text = R"(
-    func.func @attn_kernel(%q: tensor<1x2x?xSIZExTYPE>, %k: tensor<1x2x?xSIZExTYPE>,
-                 %v: tensor<1x2x?xSIZExTYPE>) -> tensor<1x2x?xSIZExTYPE> {
-      %c2 = arith.constant 2 : index
-      %rows = tensor.dim %q, %c2 : tensor<1x2x?xSIZExTYPE>
-      %init = tensor.empty(%rows) : tensor<1x2x?xSIZExTYPE>
-      %o = attn.attention ins(%q, %k, %v : tensor<1x2x?xSIZExTYPE>,
-          tensor<1x2x?xSIZExTYPE>, tensor<1x2x?xSIZExTYPE>)
-          outs(%init : tensor<1x2x?xSIZExTYPE>)
-      return %o : tensor<1x2x?xSIZExTYPE>
-    })";
   constexpr std::int64_t rows = 256, ofTile = 128, sectorBytes = 32;
   for (const char *type : {"f16", "bf16"})
     for (std::int64_t headSize : {64, 128}) {
       SCOPED_TRACE(std::string(type) + " " + std::to_string(headSize));
-      Expected<std::unique_ptr<LinkedCode>> code = compile(test::replaceAll(
-          test::replaceAll(text, "SIZE", std::to_string(headSize)), "TYPE",
-          type));
+      auto code = compile(writePrefill(type, headSize));
       ASSERT_TRUE(code) << code.error().message;
       Tensor<Half, 4> query({1, 2, rows, headSize}),
           key({1, 2, rows, headSize}), value({1, 2, rows, headSize}),
@@ -223,20 +231,10 @@ TEST(EmulatedTraffic, aligned) {
 /// Documents of 128 tokens, which the blocks of queries and keys are as large
 /// as: each tile of queries reads its own.
 TEST(EmulatedTraffic, documents) {
-  const char *text = R"(
-    func.func @attn_kernel(%q: tensor<1x2x?x64xf16>, %k: tensor<1x2x?x64xf16>,
-                 %v: tensor<1x2x?x64xf16>, %documents: tensor<1x?xi32>)
-        -> tensor<1x2x?x64xf16> {
-      %c2 = arith.constant 2 : index
-      %rows = tensor.dim %q, %c2 : tensor<1x2x?x64xf16>
-      %init = tensor.empty(%rows) : tensor<1x2x?x64xf16>
-      %o = attn.attention ins(%q, %k, %v : tensor<1x2x?x64xf16>,
-          tensor<1x2x?x64xf16>, tensor<1x2x?x64xf16>)
-          outs(%init : tensor<1x2x?x64xf16>)
-          mask document(%documents, %documents : tensor<1x?xi32>, tensor<1x?xi32>)
-      return %o : tensor<1x2x?x64xf16>
-    })";
-  Expected<std::unique_ptr<LinkedCode>> code = compile(text);
+  auto code = compile(
+      writePrefill("f16", size, ", %documents: tensor<1x?xi32>",
+                   "mask document(%documents, %documents : tensor<1x?xi32>, "
+                   "tensor<1x?xi32>)"));
   ASSERT_TRUE(code) << code.error().message;
   constexpr std::int64_t rows = 512, ofDocument = 128;
   Tensor<Half, 4> query({1, 2, rows, size}), key({1, 2, rows, size}),
