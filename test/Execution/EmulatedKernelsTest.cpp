@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "attn/element_type.h"
 #include "test/Execution/EmulatorTesting.h"
 
 #include "gtest/gtest.h"
