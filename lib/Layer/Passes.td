@@ -34,7 +34,7 @@ def TileRows : Pass<"attn-tile-rows"> {
     loop, in which a tile is read from memory once.
 
     Rows are those of the last parallel loop of dynamic size, else of the largest
-    one, but not of the innermost. A tile has so many of them that handing it to a
+    one, but not of the innermost of several. A tile has so many of them that handing it to a
     thread pays; what fits into one tile, such as the row of a single token, is
     computed by the caller's thread, and a static number of that size left alone.
   }];

@@ -86,8 +86,10 @@ static std::optional<unsigned> chooseLoop(Operation *op) {
   auto types = cast<TilingInterface>(op).getLoopIteratorTypes();
   SmallVector<int64_t> sizes = RowGroup::Member{op, 0}.getStaticLoops();
   bool isLinalg = isa<linalg::LinalgOp>(op);
+  // Columns stay together, too; a list has none.
+  size_t numLoops = sizes.size() - (isLinalg && sizes.size() > 1);
   std::optional<unsigned> chosen;
-  for (unsigned loop = 0; loop + isLinalg < sizes.size(); ++loop) {
+  for (unsigned loop = 0; loop < numLoops; ++loop) {
     if (types[loop] != utils::IteratorType::parallel ||
         (!isLinalg && loop == 1)) // Heads stay together.
       continue;

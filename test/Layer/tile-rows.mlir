@@ -222,3 +222,18 @@ func.func @transposed(%x: tensor<512x64xf32>, %y: tensor<64x512xf32>)
       permutation = [1, 0]
   return %0 : tensor<64x512xf32>
 }
+
+// Elements of a list are rows.
+// CHECK-LABEL: func.func @list(
+// CHECK: scf.forall (%[[I:.*]]) = (0) to (%{{.*}}) step (8192)
+// CHECK:   tensor.extract_slice %{{.*}}[%[[I]]] [%{{.*}}] [1] : tensor<?xf32> to tensor<?xf32>
+func.func @list(%x: tensor<?xf32>, %y: tensor<?xf32>) -> tensor<?xf32> {
+  %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>],
+                       iterator_types = ["parallel"]}
+      ins(%x : tensor<?xf32>) outs(%y : tensor<?xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %1 = arith.addf %b, %a : f32
+    linalg.yield %1 : f32
+  } -> tensor<?xf32>
+  return %0 : tensor<?xf32>
+}
