@@ -48,7 +48,8 @@ def TransposesToViews
     read where they are: a `linalg.transpose` of a read-only argument, or of a
     reshape, a slice or a cast of one, becomes a `memref.transpose` of its buffer.
     A result that is transposed is written by the strides of the caller's buffer
-    in the same way, also where dimensions of it are collapsed. Rows have to stay
+    in the same way, also where dimensions of it are collapsed, and so is one that
+    only has dimensions collapsed. Rows have to stay
     rows: a transposition that moves the last dimension is left, as kernels read
     and write contiguous rows.
 

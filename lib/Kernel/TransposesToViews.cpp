@@ -155,18 +155,21 @@ static void forwardSizes(Value value) {
       size.getSourceMutable().assign(init);
 }
 
-/// Writes what is transposed into a result where the caller has that.
+/// Writes what is transposed or reshaped into a result where the caller has
+/// that.
 static void writeByStrides(func::FuncOp func,
                            MaterializeInDestinationOp write) {
   auto destination = dyn_cast<BlockArgument>(write.getDest());
   if (!destination || !isa<MemRefType>(destination.getType()))
     return;
   SmallVector<tensor::CollapseShapeOp> reshapes;
-  auto transpose = skipReshapes(write.getSource(), reshapes)
-                       .getDefiningOp<linalg::TransposeOp>();
-  if (!transpose || !transpose->hasOneUse() ||
-      !keepsRows(transpose.getPermutation()) ||
-      transpose->getBlock() != write->getBlock())
+  Value source = skipReshapes(write.getSource(), reshapes);
+  auto transpose = source.getDefiningOp<linalg::TransposeOp>();
+  if (transpose &&
+      (!transpose->hasOneUse() || !keepsRows(transpose.getPermutation()) ||
+       transpose->getBlock() != write->getBlock()))
+    transpose = {};
+  if (!transpose && reshapes.empty())
     return;
   // Whatever computes the elements can begin with the view.
   OpBuilder b = OpBuilder::atBlockBegin(&func.front());
@@ -175,18 +178,20 @@ static void writeByStrides(func::FuncOp func,
   for (tensor::CollapseShapeOp reshape : reshapes)
     if (view = createExpanded(b, loc, view, reshape); !view)
       return;
-  view = createTransposed(b, loc, view,
-                          invertPermutationVector(transpose.getPermutation()));
+  if (transpose) {
+    view = createTransposed(
+        b, loc, view, invertPermutationVector(transpose.getPermutation()));
+    source = transpose.getInput();
+  }
   b.setInsertionPoint(write);
-  MaterializeInDestinationOp::create(b, loc, /*result=*/Type(),
-                                     transpose.getInput(), view,
+  MaterializeInDestinationOp::create(b, loc, /*result=*/Type(), source, view,
                                      write.getRestrict(), write.getWritable());
-  Value input = transpose.getInput();
   write.erase();
   for (tensor::CollapseShapeOp reshape : reshapes)
     reshape.erase();
-  transpose.erase();
-  forwardSizes(input);
+  if (transpose)
+    transpose.erase();
+  forwardSizes(source);
 }
 
 namespace {

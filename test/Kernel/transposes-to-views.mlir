@@ -103,3 +103,19 @@ func.func @written(%x: tensor<4x6x8xf32> {bufferization.writable = true})
       outs(%e : tensor<6x4x8xf32>) -> tensor<6x4x8xf32>
   return %again, %y, %after : tensor<6x4x8xf32>, tensor<4x6x8xf32>, tensor<6x4x8xf32>
 }
+
+// -----
+
+// A result that is only reshaped.
+// CHECK-LABEL: func.func @reshaped
+// CHECK-SAME: %[[OUT:[^:]*]]: memref<4x8xf32, strided<[?, 1]>>)
+// CHECK: %[[VIEW:.*]] = memref.expand_shape %[[OUT]] {{\[}}[0, 1], [2]] output_shape [1, 4, 8]
+// CHECK: %[[Y:.*]] = linalg.exp
+// CHECK-NOT: tensor.collapse_shape
+// CHECK: bufferization.materialize_in_destination %[[Y]] in restrict writable %[[VIEW]]
+func.func @reshaped(%x: tensor<1x4x8xf32>) -> tensor<4x8xf32> {
+  %e = tensor.empty() : tensor<1x4x8xf32>
+  %y = linalg.exp ins(%x : tensor<1x4x8xf32>) outs(%e : tensor<1x4x8xf32>) -> tensor<1x4x8xf32>
+  %r = tensor.collapse_shape %y [[0, 1], [2]] : tensor<1x4x8xf32> into tensor<4x8xf32>
+  return %r : tensor<4x8xf32>
+}
