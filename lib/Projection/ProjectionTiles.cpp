@@ -240,15 +240,28 @@ int64_t ProjectionTiles::getRowsPerPack() {
 
 /// Blocks of `columns` columns in each tile of `count` blocks, of at most
 /// `most` columns and about the same size. Of heads of `size`, unless that is
-/// 0, these are whole heads, or one block of a head.
+/// 0, these are whole heads, or one block of a head. `numRows` tiles have the
+/// same columns, which `cores` compute in about the same time if there are
+/// enough blocks; 0: any number.
 static int64_t chooseBlocks(int64_t count, int64_t columns, int64_t size,
-                            int64_t most) {
+                            int64_t most, int64_t numRows, int64_t cores) {
   if (size > most)
     return 1;
-  int64_t unit = size == 0 ? 1 : size / columns;
-  return divideEvenly(int64_t(llvm::divideCeil(count, unit)),
-                      most / (unit * columns)) *
-         unit;
+  int64_t unit = size == 0 ? 1 : size / columns,
+          units = int64_t(llvm::divideCeil(count, unit)),
+          best = divideEvenly(units, most / (unit * columns));
+  auto getLongest = [&](int64_t perTile) {
+    auto tiles = numRows * int64_t(llvm::divideCeil(units, perTile));
+    return int64_t(llvm::divideCeil(tiles, cores)) * perTile;
+  };
+  auto isEven = [&] {
+    return 8 * cores * getLongest(best) <= 9 * units * numRows;
+  };
+  for (int64_t perTile = best - 1; numRows > 0 && perTile > 0 && !isEven();
+       --perTile)
+    if (getLongest(perTile) < getLongest(best))
+      best = perTile;
+  return best * unit;
 }
 
 Value ProjectionTiles::emitResult(Value out, int64_t first, int64_t fewRows) {
@@ -258,12 +271,19 @@ Value ProjectionTiles::emitResult(Value out, int64_t first, int64_t fewRows) {
               headSize ? type.getDimSize(1) * headSize : type.getDimSize(2);
   int64_t columns = *chooseTileColumns(op, out, first, lanes);
   int64_t whole = features / columns, rest = features % columns;
-  // A panel of few rows is a stream of its own.
+  int64_t mostRows = getPacksPerTile() * getRowsPerPack();
+  // Tiles of rows as well where they are boxes of the result.
+  bool splitsRows = fewRows == 0 && isOneBatch;
+  int64_t rowTiles = 0;
+  if (std::optional<int64_t> all = getConstantIntValue(numRows))
+    rowTiles = splitsRows ? int64_t(llvm::divideCeil(*all, mostRows)) : 1;
+  // A panel of few rows is a stream of its own. Pairs have large tiles.
   int64_t mostBlocks =
       fewRows > 0 && op.hasPanels()
           ? 1
-          : chooseBlocks(whole, columns, headSize, plan.getColumns());
-  int64_t mostRows = getPacksPerTile() * getRowsPerPack();
+          : chooseBlocks(whole, columns, headSize, plan.getColumns(),
+                         fewRows > 0 || inPairs ? 0 : rowTiles,
+                         CacheModel(getTarget(op)).getIterations());
   AffineExpr i, n;
   bindDims(b.getContext(), i, n);
   AffineExpr most = b.getAffineConstantExpr(mostRows);
@@ -283,8 +303,6 @@ Value ProjectionTiles::emitResult(Value out, int64_t first, int64_t fewRows) {
   };
   OpFoldResult zero = index(0);
   if (whole > 0) {
-    // Tiles of rows as well where they are boxes of the result.
-    bool splitsRows = fewRows == 0 && isOneBatch;
     auto tiles = int64_t(llvm::divideCeil(whole, mostBlocks));
     // No rows have no tiles. Tiles of columns alone are one loop, which shows
     // that a part of the weight is read once, and is worth being fetched ahead.

@@ -43,7 +43,7 @@ func.func @few_in_blocks(%x: tensor<1x1x5000xf32>, %w: tensor<2x5000x64xi8>,
 // CHECK-LABEL: func.func @many(
 // CHECK: %[[PACKS:.*]] = scf.forall {{.*}} -> (tensor<17x64x6xf32>)
 // CHECK: linalg.transpose
-// CHECK: scf.forall (%{{.*}}) in (2)
+// CHECK: scf.forall (%{{.*}}) in (8)
 // CHECK: arith.extf %{{.*}} : f16 to f32
 // CHECK: tensor.extract_slice %[[PACKS]]
 // CHECK-NOT: attn.projection
@@ -53,6 +53,20 @@ func.func @many(%x: tensor<1x100x64xf32>, %w: tensor<64x512xf16>,
   %0 = attn.projection ins(%x, %w : tensor<1x100x64xf32>, tensor<64x512xf16>)
       outs(%y : tensor<1x100x512xf32>)
   return %0 : tensor<1x100x512xf32>
+}
+
+// -----
+
+// Rows of several batch entries have tiles of columns alone, as many as end at the same
+// time: 9 of a block on 16 cores.
+// CHECK-LABEL: func.func @even_threads(
+// CHECK: scf.forall (%{{.*}}) in (9)
+// CHECK: return
+func.func @even_threads(%x: tensor<2x100x64xf32>, %w: tensor<64x576xf32>,
+                        %y: tensor<2x100x576xf32>) -> tensor<2x100x576xf32> {
+  %0 = attn.projection ins(%x, %w : tensor<2x100x64xf32>, tensor<64x576xf32>)
+      outs(%y : tensor<2x100x576xf32>)
+  return %0 : tensor<2x100x576xf32>
 }
 
 // -----
