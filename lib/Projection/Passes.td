@@ -19,8 +19,11 @@ def TileProjections : Pass<"attn-tile-projections"> {
     - Few rows, of all sequences together, are multiplied by the weight as it
       lies, which is read once.
     - Many are packed first, as many together as a block of registers has. A tile
-      of rows and columns keeps its sums in the second-level cache, and converts
-      what it multiplies of the weight, if that is of another type.
+      of rows and columns keeps its sums in the second-level cache, and packs
+      what it multiplies of the weight, unless that has panels of the type that is
+      multiplied.
+    - A weight that is a transposed matrix is packed from where that lies, for few
+      rows as well.
 
     A number of rows that is not static has both loops, one of which has no rows.
     Sums are of f32. Where the target multiplies pairs, bf16 with a weight in pairs is multiplied in
@@ -39,6 +42,7 @@ def TileProjections : Pass<"attn-tile-projections"> {
   }];
   let dependentDialects = ["::mlir::affine::AffineDialect",
                            "::mlir::arith::ArithDialect",
+                           "::mlir::bufferization::BufferizationDialect",
                            "::mlir::linalg::LinalgDialect",
                            "::mlir::scf::SCFDialect",
                            "::mlir::tensor::TensorDialect"];

@@ -52,7 +52,8 @@ void ProjectionTiles::fetchStream(const Tile &tile, Value block,
 
 bool ProjectionTiles::fetchesOperands(const Tile &tile, int64_t count) {
   TargetAttr target = getTarget(op);
-  if (!readsWeight(tile, /*few=*/false))
+  if (op.hasPanels() ? !readsWeight(tile, /*few=*/false)
+                     : tile.width != tile.numColumns)
     return false;
   if (!inPairs)
     return count * tile.numColumns * 4 > target.getL1Bytes();
@@ -83,7 +84,9 @@ void ProjectionTiles::fetchOperands(const Tile &tile, const Product &product) {
                                          : column);
     laterAt = zero;
   }
-  Value columns = getColumns(tile, laterColumn, laterAt, count, /*few=*/false);
+  Value columns = op.hasPanels() ? getColumns(tile, laterColumn, laterAt, count,
+                                              /*few=*/false)
+                                 : getPart(tile, laterColumn, laterAt, count);
   PrefetchOp ofColumns =
       spread(columns, cast<ShapedType>(columns.getType()).getDimSize(0));
   ofColumns.getShareMutable().assign(product.pack);

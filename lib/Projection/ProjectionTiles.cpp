@@ -366,11 +366,25 @@ ProjectionRows ProjectionTiles::prepare(OpFoldResult count, int64_t most) {
   return {count, most, packsInTiles() ? Value() : packRows()};
 }
 
+/// The matrix that is transposed to be a weight; null if none is.
+static Value findTransposed(Value weight) {
+  auto transpose = weight.getDefiningOp<linalg::TransposeOp>();
+  constexpr int64_t swapped[] = {1, 0};
+  return transpose && transpose.hasPureTensorSemantics() &&
+                 transpose.getPermutation() == ArrayRef(swapped)
+             ? transpose.getInput()
+             : Value();
+}
+
 void ProjectionTiles::use(const ProjectionRows &prepared) {
   setRows(prepared.count, prepared.most);
   rows = prepared.rows;
   hasPacksOfTile = false;
-  weight = inPairs && !hasPairs ? convertToPairs() : op.getWeight();
+  Value stored = findTransposed(op.getWeight());
+  isTransposed = bool(stored);
+  weight = stored                 ? stored
+           : inPairs && !hasPairs ? convertToPairs()
+                                  : op.getWeight();
   for (ProjectionTiles &other : others)
     other.use(prepared);
 }

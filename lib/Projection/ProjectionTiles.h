@@ -165,9 +165,16 @@ private:
   /// Those of a block: of blocks of about the same size, of at most `most`, the
   /// fewest.
   int64_t getStepsOfBlock(int64_t most);
-  /// The weight's columns of a block, which begins at `column` of the tile, for
-  /// `count` features from `at` on: (count, n). In pairs these are tiles of
-  /// features: (count, 16, n, 2).
+  /// What a weight without panels has of a block, which begins at `column` of
+  /// the tile, for `count` features from `at` on, as it lies: (count, n), or
+  /// (n, count) of one that is transposed.
+  Value getPart(const Tile &tile, OpFoldResult column, OpFoldResult at,
+                int64_t count);
+  /// The same side by side, as it is multiplied. Rows that are far apart are a
+  /// page of memory each, and in few places of a cache.
+  Value packPart(const Tile &tile, Value part, int64_t count);
+  /// The weight's columns of such a block: (count, n). In pairs these are tiles
+  /// of features: (count, 16, n, 2).
   Value getColumns(const Tile &tile, OpFoldResult column, OpFoldResult at,
                    int64_t count, bool few);
   /// Whether those are a part of the weight, and no copy.
@@ -267,8 +274,9 @@ private:
   int64_t numParts;
   /// That are computed.
   OpFoldResult numRows;
-  /// The weight, or its pairs.
+  /// The weight, its pairs, or the matrix that is transposed to be the weight.
   Value weight;
+  bool isTransposed = false;
   /// All rows, as they were prepared, or those of the tile.
   Value rows;
   bool hasPacksOfTile = false;

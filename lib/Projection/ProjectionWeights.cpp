@@ -9,6 +9,8 @@
 #include "lib/Online/OnlineInPairs.h"
 #include "lib/Projection/ProjectionTiles.h"
 
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+
 using namespace mlir;
 using namespace mlir::attn;
 
@@ -64,31 +66,56 @@ int64_t ProjectionTiles::getNumSteps() {
 bool ProjectionTiles::readsWeight(const Tile &tile, bool few) {
   bool isMultiplied = few || op.getWeightType().getElementType() == multiplied;
   if (!op.hasPanels())
-    return tile.width == tile.numColumns && isMultiplied;
+    return few && !isTransposed && tile.width == tile.numColumns;
   return inPairs || (!op.isInPairs() && isMultiplied);
+}
+
+Value ProjectionTiles::getPart(const Tile &tile, OpFoldResult column,
+                               OpFoldResult at, int64_t count) {
+  AffineExpr c = b.getAffineDimExpr(0), d = b.getAffineDimExpr(1);
+  SmallVector<OpFoldResult> corner = {
+      at, apply(c + d + tile.first, {tile.column, column})};
+  SmallVector<OpFoldResult> box = {index(count), index(tile.width)};
+  if (isTransposed) {
+    std::swap(corner[0], corner[1]);
+    std::swap(box[0], box[1]);
+  }
+  return b.slice(weight, corner, box, box);
+}
+
+Value ProjectionTiles::packPart(const Tile &tile, Value part, int64_t count) {
+  AffineExpr c = b.getAffineDimExpr(0), d = b.getAffineDimExpr(1);
+  SmallVector<AffineExpr> from = {c, d};
+  if (isTransposed)
+    std::swap(from[0], from[1]);
+  bool isWhole = tile.width == tile.numColumns;
+  SmallVector<int64_t> shape = {count, tile.numColumns};
+  Type element = op.getWeightType().getElementType();
+  // Nothing else would keep a copy of what is only read.
+  if (isWhole && !isTransposed && element == multiplied)
+    return bufferization::AllocTensorOp::create(
+        b, b.getLoc(), RankedTensorType::get(shape, element),
+        /*dynamicSizes=*/ValueRange(), part);
+  Value columns = b.empty(shape, multiplied);
+  if (isWhole)
+    return convertElements(part, columns, from);
+  columns = b.fillWithZero(columns);
+  SmallVector<OpFoldResult> corner(2, index(0)),
+      box = {index(count), index(tile.width)};
+  Value to = b.slice(columns, corner, box, box);
+  return b.insert(convertElements(part, to, from), columns, corner, box);
 }
 
 Value ProjectionTiles::getColumns(const Tile &tile, OpFoldResult column,
                                   OpFoldResult at, int64_t count, bool few) {
+  if (!op.hasPanels()) {
+    Value part = getPart(tile, column, at, count);
+    return readsWeight(tile, few) ? part : packPart(tile, part, count);
+  }
   AffineExpr c = b.getAffineDimExpr(0), d = b.getAffineDimExpr(1);
   OpFoldResult zero = index(0), one = index(1), two = index(2),
                k = index(count), n = index(tile.numColumns);
   column = apply(c + d + tile.first, {tile.column, column});
-  SmallVector<AffineExpr> same = {c, d};
-  if (!op.hasPanels()) {
-    bool isWhole = tile.width == tile.numColumns;
-    OpFoldResult box[] = {k, index(tile.width)};
-    Value part = b.slice(weight, {at, column}, box, box);
-    if (readsWeight(tile, few))
-      return part;
-    Value columns = b.empty({count, tile.numColumns}, multiplied);
-    if (isWhole)
-      return convertElements(part, columns, same);
-    columns = b.fillWithZero(columns);
-    Value to = b.slice(columns, {zero, zero}, box, box);
-    return b.insert(convertElements(part, to, same), columns, {zero, zero},
-                    box);
-  }
   int64_t width = op.getPanelWidth();
   OpFoldResult panel = apply(c.floorDiv(width), {column}),
                lane = apply(c % width, {column});
@@ -104,7 +131,7 @@ Value ProjectionTiles::getColumns(const Tile &tile, OpFoldResult column,
     if (readsWeight(tile, few))
       return part;
     return convertElements(part, b.empty({count, tile.numColumns}, multiplied),
-                           same);
+                           {c, d});
   }
   // (p, n, e) to (p, e, n), whose rows are those of the weight. A block has an
   // even number of them.

@@ -25,10 +25,14 @@ string Tokens::typeText(ElementType type, Index batch, Index length) const {
 }
 
 string ProjectionSpec::text() const {
-  string in = input.typeText(type, batch, length), weight = "tensor<";
-  for (Index size : weightShape())
-    weight += std::to_string(size) + "x";
-  weight += string(nameOf(weightType)) + ">";
+  auto weightText = [&](const Shape &shape) {
+    string text = "tensor<";
+    for (Index size : shape)
+      text += std::to_string(size) + "x";
+    return text + string(nameOf(weightType)) + ">";
+  };
+  string in = input.typeText(type, batch, length),
+         argument = weightText(weightShape()), weight = argument;
   auto vector = [&](ElementType element) {
     return "tensor<" + std::to_string(columns()) + "x" +
            string(nameOf(element)) + ">";
@@ -41,7 +45,7 @@ string ProjectionSpec::text() const {
     empties += separator + "%e" + std::to_string(i);
     names += separator + "%r#" + std::to_string(i);
   }
-  o << "func.func @f(%x: " << in << ", %w: " << weight;
+  o << "func.func @f(%x: " << in << ", %w: " << argument;
   if (isQuantized())
     o << ", %scales: " << vector(ElementType::f32);
   if (hasBias)
@@ -56,8 +60,15 @@ string ProjectionSpec::text() const {
           : length < 0 ? "%s"
                        : "")
       << ") : " << outs[i].typeText(outType, batch, length) << "\n";
-  o << "%r:" << outs.size() << " = attn.projection ins(%x, %w : " << in << ", "
-    << weight << ") outs(" << empties << " : " << results << ")";
+  if (isTransposed) {
+    weight = weightText({input.features(), columns()});
+    o << "%t0 = tensor.empty() : " << weight
+      << "\n%t = linalg.transpose ins(%w : " << argument
+      << ") outs(%t0 : " << weight << ") permutation = [1, 0]\n";
+  }
+  o << "%r:" << outs.size() << " = attn.projection ins(%x, "
+    << (isTransposed ? "%t" : "%w") << " : " << in << ", " << weight
+    << ") outs(" << empties << " : " << results << ")";
   if (isQuantized())
     o << " scales(%scales : " << vector(ElementType::f32) << ")";
   if (hasBias)

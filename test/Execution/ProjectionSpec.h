@@ -40,6 +40,7 @@ struct ProjectionSpec {
   std::vector<Tokens> outs;
   Index panel = 0; ///< Columns of one, 0 for a weight that is not packed.
   bool inPairs = false;
+  bool isTransposed = false; ///< The kernel's argument is (N, K).
   bool hasBias = false;
   ElementType biasType = ElementType::f32;
 
@@ -49,10 +50,11 @@ struct ProjectionSpec {
       sum += out.features();
     return sum;
   }
+  /// Of the argument.
   Shape weightShape() const {
     Index rows = input.features();
     if (!panel)
-      return {rows, columns()};
+      return isTransposed ? Shape{columns(), rows} : Shape{rows, columns()};
     Index panels = (columns() + panel - 1) / panel;
     return inPairs ? Shape{panels, rows / 2, panel, 2}
                    : Shape{panels, rows, panel};

@@ -101,6 +101,7 @@ ProjectionSpec createSpec(Random &random) {
     spec.panel = random.pick<Index>({16, 16, 32, 64, random.between(1, 20)});
   spec.inPairs =
       spec.panel && spec.input.features() % 2 == 0 && random.chance(0.5);
+  spec.isTransposed = !spec.panel && random.chance(0.5);
   return spec;
 }
 
@@ -183,12 +184,14 @@ TEST(Projection, p4_panels_become_pairs) {
 /// another size; and more rows than a tile has. Of pairs, a panel's blocks
 /// follow each other, unless there are too many features. Of few rows, weights
 /// are read in two streams, or in one of an odd number, and such without panels
-/// in tiles of blocks of columns, the last of which is smaller.
+/// in tiles of blocks of columns, the last of which is smaller. Of many rows,
+/// and of transposed weights, blocks are packed.
 TEST(Projection, blocks_of_features) {
   struct Case {
     ElementType type, weightType;
     bool inPairs;
     Index features, panel = 64, length = 270, heads = 2;
+    bool isTransposed = false;
   };
   std::uint64_t seed = 8400;
   for (Case c :
@@ -206,7 +209,13 @@ TEST(Projection, blocks_of_features) {
         Case{ElementType::f32, ElementType::f32, false, 600, 0, 1, 11},
         Case{ElementType::bf16, ElementType::bf16, false, 257, 0, 1, 9},
         Case{ElementType::f16, ElementType::i8, false, 700, 0, 7, 6},
-        Case{ElementType::f32, ElementType::bf16, false, 512, 0, 64, 5}}) {
+        Case{ElementType::f32, ElementType::bf16, false, 512, 0, 64, 5},
+        Case{ElementType::f32, ElementType::f32, false, 1000, 0},
+        Case{ElementType::f32, ElementType::f32, false, 1000, 0, 270, 7, true},
+        Case{ElementType::bf16, ElementType::bf16, false, 773, 0, 270, 3, true},
+        Case{ElementType::f16, ElementType::i8, false, 391, 0, 270, 3, true},
+        Case{ElementType::f32, ElementType::f32, false, 600, 0, 1, 5, true},
+        Case{ElementType::f32, ElementType::bf16, false, 517, 0, 9, 5, true}}) {
     SCOPED_TRACE("seed " + std::to_string(++seed));
     Random random(seed);
     ProjectionSpec spec;
@@ -216,6 +225,7 @@ TEST(Projection, blocks_of_features) {
     spec.outs = {{c.heads, 64}};
     spec.panel = c.panel;
     spec.inPairs = c.inPairs;
+    spec.isTransposed = c.isTransposed;
     spec.batch = 1;
     if (c.length == 1)
       spec.length = 1;

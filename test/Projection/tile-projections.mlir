@@ -39,7 +39,8 @@ func.func @few_in_blocks(%x: tensor<1x1x5000xf32>, %w: tensor<2x5000x64xi8>,
 
 // -----
 
-// Many rows are packed in parallel, and so are weights that are not of f32.
+// Many rows are packed in parallel, and tiles pack what they multiply of the weight, of
+// f16 or of f32. There are enough tiles for 16 cores, if that is possible.
 // CHECK-LABEL: func.func @many(
 // CHECK: %[[PACKS:.*]] = scf.forall {{.*}} -> (tensor<17x64x6xf32>)
 // CHECK: linalg.transpose
@@ -51,6 +52,69 @@ func.func @few_in_blocks(%x: tensor<1x1x5000xf32>, %w: tensor<2x5000x64xi8>,
 func.func @many(%x: tensor<1x100x64xf32>, %w: tensor<64x512xf16>,
                 %y: tensor<1x100x512xf32>) -> tensor<1x100x512xf32> {
   %0 = attn.projection ins(%x, %w : tensor<1x100x64xf32>, tensor<64x512xf16>)
+      outs(%y : tensor<1x100x512xf32>)
+  return %0 : tensor<1x100x512xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @packed(
+// CHECK-SAME: %[[W:[^:]*]]: tensor<64x512xf32>
+// CHECK: scf.forall (%{{.*}}) in (8)
+// CHECK: %[[PART:.*]] = tensor.extract_slice %[[W]][0, %{{.*}}] [64, 64]
+// CHECK: %[[COLUMNS:.*]] = bufferization.alloc_tensor() copy(%[[PART]]) : tensor<64x64xf32>
+// CHECK: scf.for
+// CHECK: linalg.generic {{.*}} ins(%{{.*}}, %[[COLUMNS]] : tensor<64x6xf32>, tensor<64x64xf32>)
+// CHECK: return
+func.func @packed(%x: tensor<1x100x64xf32>, %w: tensor<64x512xf32>,
+                  %y: tensor<1x100x512xf32>) -> tensor<1x100x512xf32> {
+  %0 = attn.projection ins(%x, %w : tensor<1x100x64xf32>, tensor<64x512xf32>)
+      outs(%y : tensor<1x100x512xf32>)
+  return %0 : tensor<1x100x512xf32>
+}
+
+// -----
+
+// A transposed matrix is packed from where it lies: of any number of rows, by the loop
+// over few, and by the one over many.
+// CHECK-DAG: #[[MAP:.*]] = affine_map<(d0, d1) -> (d1, d0)>
+// CHECK-LABEL: func.func @transposed(
+// CHECK-SAME: %[[W:[^:]*]]: tensor<512x64xbf16>
+// CHECK-NOT: tensor<64x512xbf16>
+// CHECK: scf.forall
+// CHECK: %[[FEW:.*]] = tensor.extract_slice %[[W]][%{{.*}}, 0] [64, 64]
+// CHECK: linalg.generic {indexing_maps = [#[[MAP]], {{.*}}} ins(%[[FEW]] :
+// CHECK-NEXT: ^bb0
+// CHECK-NEXT: arith.extf
+// CHECK: scf.forall
+// CHECK: scf.forall
+// CHECK: %[[MANY:.*]] = tensor.extract_slice %[[W]][%{{.*}}, 0] [64, 64]
+// CHECK: linalg.generic {indexing_maps = [#[[MAP]], {{.*}}} ins(%[[MANY]] :
+// CHECK: return
+func.func @transposed(%x: tensor<?x?x64xf32>, %w: tensor<512x64xbf16>,
+                      %y: tensor<?x?x512xf32>) -> tensor<?x?x512xf32> {
+  %e = tensor.empty() : tensor<64x512xbf16>
+  %t = linalg.transpose ins(%w : tensor<512x64xbf16>) outs(%e : tensor<64x512xbf16>)
+      permutation = [1, 0]
+  %0 = attn.projection ins(%x, %t : tensor<?x?x64xf32>, tensor<64x512xbf16>)
+      outs(%y : tensor<?x?x512xf32>)
+  return %0 : tensor<?x?x512xf32>
+}
+
+// -----
+
+// Panels are read where they lie, whatever they are made of.
+// CHECK-LABEL: func.func @transposed_panels(
+// CHECK: %[[T:.*]] = linalg.transpose
+// CHECK: tensor.extract_slice %[[T]][%{{.*}}, 0, 0] [1, 64, 64]
+// CHECK-NOT: bufferization.alloc_tensor
+// CHECK: return
+func.func @transposed_panels(%x: tensor<1x100x64xf32>, %w: tensor<8x64x64xf32>,
+                             %y: tensor<1x100x512xf32>) -> tensor<1x100x512xf32> {
+  %e = tensor.empty() : tensor<8x64x64xf32>
+  %t = linalg.transpose ins(%w : tensor<8x64x64xf32>) outs(%e : tensor<8x64x64xf32>)
+      permutation = [0, 2, 1]
+  %0 = attn.projection ins(%x, %t : tensor<1x100x64xf32>, tensor<8x64x64xf32>)
       outs(%y : tensor<1x100x512xf32>)
   return %0 : tensor<1x100x512xf32>
 }
