@@ -13,6 +13,8 @@
 #include "lib/Regions/TableRanges.h"
 
 #include "mlir/Analysis/SliceAnalysis.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/PatternMatch.h"
 
 namespace mlir::attn {
@@ -55,6 +57,14 @@ void remarkOnConditions(AttentionOp op,
 
 } // namespace
 
+/// Right after the tables' definitions.
+static void emitBlockRanges(RewriterBase &rewriter, BlockSizes &tables) {
+  for (auto &[table, sizes] : tables) {
+    rewriter.setInsertionPointAfterValue(table);
+    emitBlockRange(rewriter, table, sizes);
+  }
+}
+
 void attn::summarizeTables(RewriterBase &rewriter, ArrayRef<AttentionOp> ops,
                            TileShape tile) {
   BlockSizes tables;
@@ -69,17 +79,32 @@ void attn::summarizeTables(RewriterBase &rewriter, ArrayRef<AttentionOp> ops,
     });
     addBlockSizes(op, op.getScore(), tile, tables, [](Operation *) {});
   }
-  for (auto &[table, sizes] : tables) {
-    rewriter.setInsertionPointAfterValue(table);
-    emitBlockRange(rewriter, table, sizes);
-  }
+  emitBlockRanges(rewriter, tables);
   for (AttentionOp op : ops)
     remarkOnConditions(op, withoutRange);
+}
+
+/// The same for derivatives that are computed in tiles.
+template <typename Op>
+static void summarizeTablesOf(RewriterBase &rewriter, Operation *root) {
+  BlockSizes tables;
+  root->walk([&](Op op) {
+    PlanAttr plan = getPlan(op);
+    if (!plan)
+      return;
+    for (Region *region : {&op.getMask(), &op.getScore()})
+      addBlockSizes(op, *region, {plan.getRows(), plan.getKeys()}, tables,
+                    [](Operation *) {});
+  });
+  emitBlockRanges(rewriter, tables);
 }
 
 namespace {
 struct SummarizeTables : attn::impl::SummarizeTablesBase<SummarizeTables> {
   void runOnOperation() override {
+    IRRewriter rewriter(&getContext());
+    summarizeTablesOf<AttentionBackwardOp>(rewriter, getOperation());
+    summarizeTablesOf<AttentionTangentOp>(rewriter, getOperation());
     SmallVector<AttentionOp> ops;
     getOperation()->walk([&](AttentionOp op) { ops.push_back(op); });
     // Those of the largest tile: with the form for one query that is beside
@@ -90,7 +115,6 @@ struct SummarizeTables : attn::impl::SummarizeTablesBase<SummarizeTables> {
         tile = {plan.getRows(), plan.getKeys()};
     if (tile.queries == 0)
       return;
-    IRRewriter rewriter(&getContext());
     summarizeTables(rewriter, ops, tile);
   }
 };

@@ -242,6 +242,9 @@ template void attn::addBlockSizes(AttentionOp, Region &, TileShape,
 template void attn::addBlockSizes(AttentionBackwardOp, Region &, TileShape,
                                   BlockSizes &,
                                   function_ref<void(Operation *)>);
+template void attn::addBlockSizes(AttentionTangentOp, Region &, TileShape,
+                                  BlockSizes &,
+                                  function_ref<void(Operation *)>);
 
 void attn::emitBlockRange(OpBuilder &builder, Value table,
                           ArrayRef<int64_t> sizes) {

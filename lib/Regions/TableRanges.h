@@ -50,10 +50,9 @@ findBlockSizes(const IndexMovements &movements, const TableLoad &load,
 /// for.
 using BlockSizes = llvm::MapVector<Value, SmallVector<int64_t>>;
 
-/// Adds the sizes for a region of `op`, an attn.attention or
-/// attn.attention_backward, to `tables`: of a mask for all that it
-/// loads, of a score for what says where it loads. Calls `refuse` with the
-/// loads that have none.
+/// Adds the sizes for a region of `op`, an attn.attention or a derivative of
+/// one, to `tables`: of a mask for all that it loads, of a score for what says
+/// where it loads. Calls `refuse` with the loads that have none.
 template <typename Op>
 void addBlockSizes(Op op, Region &region, TileShape tile, BlockSizes &tables,
                    function_ref<void(Operation *)> refuse);

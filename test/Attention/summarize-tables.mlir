@@ -171,3 +171,35 @@ func.func @sums(%x: !q, %t: tensor<2x?xf32>) -> !q {
       }
   return %r : !q
 }
+
+// -----
+
+!q = tensor<1x8x?x64xf32>
+!lse = tensor<1x8x?xf32>
+!table = tensor<?xi32>
+
+// Derivatives skip blocks as well. Of a score, tables that say where it loads have
+// ranges.
+// CHECK-LABEL: func.func @derivatives(
+// CHECK-SAME: %{{[^:,]*}}: tensor<1x8x?x64xf32>, %{{[^:,]*}}: tensor<1x8x?xf32>, %[[DOCUMENTS:[^:,]*]]: tensor<?xi32>, %[[KINDS:[^:,]*]]: tensor<?xi32>,
+// CHECK-DAG: attn.block_range ins(%[[DOCUMENTS]] : {{.*}} blocks [32]
+// CHECK-DAG: attn.block_range ins(%[[KINDS]] : {{.*}} blocks [32]
+// CHECK: attn.attention_backward
+func.func @derivatives(%x: !q, %lse: !lse, %d: !table, %k: !table, %t: tensor<4xf32>) -> !q {
+  %r:3 = attn.attention_backward ins(%x, %x, %x, %x, %lse, %x : !q, !q, !q, !q, !lse, !q)
+      outs(%x, %x, %x : !q, !q, !q)
+      score(%s, %b, %h, %p, %j) captures(%u = %k : !table, %v = %t : tensor<4xf32>) {
+        %kind = tensor.extract %u[%p] : !table
+        %i = arith.index_cast %kind : i32 to index
+        %y = tensor.extract %v[%i] : tensor<4xf32>
+        %z = arith.addf %s, %y : f32
+        attn.yield %z : f32
+      }
+      mask(%b, %h, %p, %j) captures(%w = %d : !table) {
+        %p32 = tensor.extract %w[%p] : !table
+        %j32 = tensor.extract %w[%j] : !table
+        %same = arith.cmpi eq, %p32, %j32 : i32
+        attn.yield %same : i1
+      }
+  return %r#0 : !q
+}
