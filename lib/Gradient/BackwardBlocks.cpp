@@ -38,13 +38,13 @@ SmallVector<Value> BackwardTiles::emitBlock(const BackwardUnit &unit,
   } else {
     gradients = emitScoreGradients(gradients, weights, {}, tile,
                                    /*rounded=*/false);
-    CaptureBlock block{unit.number, tile.head,  tile.position,
-                       firstKey,    tile.count, numKeys};
+    CaptureBlock block{getCaptureHead(unit, tile.head), tile.position, firstKey,
+                       tile.count, numKeys};
     for (auto [variable, slopes] :
          llvm::zip(captures.getVariables(), ofVariables)) {
       Value added = slopes ? multiplyGradients(gradients, slopes) : gradients;
-      Value &sum = sums[3 + variable->capture];
-      sum = captures.add(b, *variable, added, block, unit.firstHead, sum);
+      captures.add(b, *variable, added, block,
+                   MutableArrayRef(sums).drop_front(3));
     }
     if (slopes)
       gradients = multiplyGradients(gradients, slopes);

@@ -285,11 +285,21 @@ Value BackwardTiles::emitFlag(Value isFinite) {
 /// The sums with those of all tiles of queries.
 SmallVector<Value> BackwardTiles::emitHeads(const BackwardUnit &unit,
                                             SmallVector<Value> sums) {
-  return b.loop(0, heads, 1, sums, [&](Value number, ValueRange sums) {
-    return b.loop(0, unit.queryLength, lanes, sums,
+  return b.loop(0, heads, 1, sums, [&](Value number, ValueRange before) {
+    SmallVector<Value> sums(before.take_front(4)),
+        ofCaptures(before.drop_front(4));
+    CaptureHead head = getCaptureHead(unit, b.add(unit.firstHead, number));
+    captures.beginHead(b, head, lanes, ofCaptures);
+    llvm::append_range(sums, ofCaptures);
+    sums = b.loop(0, unit.queryLength, lanes, sums,
                   [&](Value first, ValueRange sums) {
                     return emitTile(unit, number, first, sums);
                   });
+    ofCaptures.assign(sums.begin() + 4, sums.end());
+    captures.endHead(b, head, ofCaptures);
+    sums.truncate(4);
+    llvm::append_range(sums, ofCaptures);
+    return sums;
   });
 }
 
@@ -420,6 +430,12 @@ BackwardTile BackwardTiles::getTile(const BackwardUnit &unit, Value number,
   return tile;
 }
 
+CaptureHead BackwardTiles::getCaptureHead(const BackwardUnit &unit,
+                                          Value head) {
+  return {unit.number,      head,           unit.offset,
+          unit.queryLength, unit.keyLength, unit.firstHead};
+}
+
 /// Of a tile's queries.
 SmallVector<OpFoldResult> BackwardTiles::placeOf(const BackwardUnit &unit,
                                                  const BackwardTile &tile,
@@ -469,6 +485,7 @@ SmallVector<Value> BackwardTiles::emitTile(const BackwardUnit &unit,
                         : emitZeros(keySize);
   SmallVector<Value> carried = {ofQueries, sums[1], sums[2]};
   carried.append(sums.begin() + 4, sums.end());
+  captures.beginTile(b, lanes, carried);
   auto [begin, end] = visible;
   carried = b.loop(begin, end, keys, carried,
                    [&, last = end](Value firstKey, ValueRange carried) {
@@ -479,7 +496,12 @@ SmallVector<Value> BackwardTiles::emitTile(const BackwardUnit &unit,
                    });
   sums[1] = carried[1];
   sums[2] = carried[2];
-  std::copy(carried.begin() + 3, carried.end(), sums.begin() + 4);
+  SmallVector<Value> ofCaptures(ArrayRef(carried).drop_front(3));
+  captures.endTile(b,
+                   {getCaptureHead(unit, tile.head), tile.position, begin,
+                    tile.count, b.getIndexAttr(0)},
+                   ofCaptures);
+  llvm::copy(ofCaptures, sums.begin() + 4);
   sums[0] = isOfChunk
                 ? b.insert(carried[0], sums[0], box.offsets, box.sizes)
                 : insertQueryGradient(carried[0], tile, number, first, sums[0]);

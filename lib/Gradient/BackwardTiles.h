@@ -73,6 +73,7 @@ private:
 
   // Tiles.
   BackwardTile getTile(const BackwardUnit &unit, Value number, Value first);
+  static CaptureHead getCaptureHead(const BackwardUnit &unit, Value head);
   SmallVector<OpFoldResult> placeOf(const BackwardUnit &unit,
                                     const BackwardTile &tile, Value first);
   SmallVector<Value> emitTile(const BackwardUnit &unit, Value number,

@@ -8,10 +8,13 @@
 //
 // A variable whose place is the same for all of a block is summed over the
 // block first, in lanes. One whose places follow each other is added line by
-// line, and all others one by one. The order is that of the keys and of the
-// queries of an iteration: the bits do not depend on threads. Sums are of f64:
-// millions of positions may be loaded from one place, and their gradients
-// cancel.
+// line, and all others one by one. What only the distance decides, however, is
+// added line by line to sums of a head for each distance, and these to their
+// places once the head is done; and what the query decides, with few groups of
+// keys, to sums of a tile for each of its queries. The order is that of the
+// keys and of the queries of an iteration: the bits do not depend on threads.
+// Sums are of f64: millions of positions may be loaded from one place, and
+// their gradients cancel.
 //
 
 #include "lib/Gradient/CaptureSums.h"
@@ -20,52 +23,7 @@
 
 using namespace mlir;
 using namespace mlir::attn;
-
-/// Whether a value of a region is computed from one of some arguments.
-static bool dependsOn(Value value, ArrayRef<Value> arguments) {
-  if (llvm::is_contained(arguments, value))
-    return true;
-  Operation *op = value.getDefiningOp();
-  return op && llvm::any_of(op->getOperands(), [&](Value operand) {
-           return dependsOn(operand, arguments);
-         });
-}
-
-/// By how much an integer grows with `argument`, if by the same everywhere.
-static std::optional<int64_t> getSlope(Value value, Value argument) {
-  if (value == argument)
-    return 1;
-  if (!dependsOn(value, {argument}))
-    return 0;
-  Operation *op = value.getDefiningOp();
-  auto of = [&](unsigned number) {
-    return getSlope(op->getOperand(number), argument);
-  };
-  if (isa<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtSIOp,
-          arith::ExtUIOp, arith::TruncIOp>(op))
-    return of(0);
-  if (isa<arith::AddIOp, arith::SubIOp>(op))
-    if (std::optional<int64_t> x = of(0), y = of(1); x && y)
-      return isa<arith::AddIOp>(op) ? *x + *y : *x - *y;
-  return std::nullopt;
-}
-
-/// The form of a variable whose index regions yield `indices`.
-static CaptureVariable::Form findForm(Region &score, ArrayRef<Value> indices) {
-  using Form = CaptureVariable::Form;
-  Value p = score.getArgument(3), j = score.getArgument(4);
-  auto depends = [&](Value argument) {
-    return [=](Value index) { return dependsOn(index, {argument}); };
-  };
-  if (llvm::none_of(indices, depends(p)) && llvm::none_of(indices, depends(j)))
-    return Form::Uniform;
-  ArrayRef<Value> others = indices.drop_back();
-  if (llvm::none_of(others, depends(p)) && getSlope(indices.back(), p) == 1)
-    return Form::Queries;
-  if (llvm::none_of(others, depends(j)) && getSlope(indices.back(), j) == 1)
-    return Form::Keys;
-  return Form::Scattered;
-}
+using Form = CaptureVariable::Form;
 
 LogicalResult CaptureSums::prepare() {
   Region &score = op.getScore();
@@ -82,13 +40,19 @@ LogicalResult CaptureSums::prepare() {
       SmallVector<Value> indices;
       if (Operation *load = value.getDefiningOp())
         indices.append(load->operand_begin() + 1, load->operand_end());
-      added->form = findForm(score, indices);
+      findForm(score, indices, cast<ShapedType>(captures.back().out.getType()),
+               *added);
       for (Value index : indices)
         copyYielding(score, index,
                      *added->indices.emplace_back(std::make_unique<Region>()));
     }
     findHeadDim(captures.back(), number);
   }
+  size_t next = captures.size();
+  for (Form form : {Form::Distances, Form::Groups})
+    for (std::unique_ptr<CaptureVariable> &variable : variables)
+      if (variable->form == form)
+        variable->ownSums = next++;
   return success();
 }
 
@@ -160,32 +124,49 @@ Value CaptureSums::emitGradient(GradientBuilder &b, size_t capture,
   return b.convertAll(sums, b.elementOf(of.out), of.out);
 }
 
+//===----------------------------------------------------------------------===//
+// Places
+//===----------------------------------------------------------------------===//
+
+/// One index of a load.
+Value CaptureSums::emitIndex(GradientBuilder &b,
+                             const CaptureVariable &variable, size_t dim,
+                             const CaptureHead &of, Value p, Value j) {
+  SmallVector<Value> arguments = {b.real(op.getAccumulationType(), 0.0),
+                                  of.number, of.head, p, j};
+  llvm::append_range(arguments, op.getScoreCaptures());
+  return evaluateRegion(b, *variable.indices[dim], arguments).value;
+}
+
 /// The place of a load, of the capture.
 SmallVector<Value> CaptureSums::emitPlace(GradientBuilder &b,
                                           const CaptureVariable &variable,
-                                          Value number, Value head, Value p,
+                                          const CaptureHead &of, Value p,
                                           Value j) {
-  SmallVector<Value> arguments = {b.real(op.getAccumulationType(), 0.0), number,
-                                  head, p, j};
-  llvm::append_range(arguments, op.getScoreCaptures());
   SmallVector<Value> at;
-  for (const std::unique_ptr<Region> &index : variable.indices)
-    at.push_back(evaluateRegion(b, *index, arguments).value);
+  for (size_t dim = 0; dim < variable.indices.size(); ++dim)
+    at.push_back(emitIndex(b, variable, dim, of, p, j));
   return at;
 }
 
-/// Whether a place, and `length` elements from it on, are in the capture (A12).
+/// Whether an index, and those of `length` elements from it on, are of the
+/// capture (A12).
+Value CaptureSums::isInside(GradientBuilder &b, const CaptureVariable &variable,
+                            size_t dim, Value index, OpFoldResult length) {
+  Value size = b.index(b.size(captures[variable.capture].out, int64_t(dim)));
+  if (length)
+    size = b.max(b.sub(b.add(size, 1), length), 0);
+  return b.compare(arith::CmpIPredicate::ult, index, size);
+}
+
+/// The same of all indices, of elements along the last.
 Value CaptureSums::isInside(GradientBuilder &b, const CaptureVariable &variable,
                             ArrayRef<Value> at, OpFoldResult length) {
-  const Capture &capture = captures[variable.capture];
   Value inside = b.boolean(true);
-  for (auto [dim, index] : llvm::enumerate(at)) {
-    Value size = b.index(b.size(capture.out, int64_t(dim)));
-    if (dim + 1 == at.size())
-      size = b.max(b.sub(b.add(size, 1), length), 0);
-    inside =
-        b.bitAnd(inside, b.compare(arith::CmpIPredicate::ult, index, size));
-  }
+  for (auto [dim, index] : llvm::enumerate(at))
+    inside = b.bitAnd(inside,
+                      isInside(b, variable, dim, index,
+                               dim + 1 == at.size() ? length : OpFoldResult()));
   return inside;
 }
 
@@ -204,8 +185,7 @@ SmallVector<Value> CaptureSums::toOwn(GradientBuilder &b,
 Value CaptureSums::addAt(GradientBuilder &b, const CaptureVariable &variable,
                          Value added, ArrayRef<Value> at, Value firstHead,
                          Value sums) {
-  Value inside = isInside(b, variable, at, b.getIndexAttr(1));
-  return b.branch(inside, sums, [&]() -> SmallVector<Value> {
+  return b.branch(isInside(b, variable, at), sums, [&]() -> SmallVector<Value> {
     SmallVector<Value> own =
         toOwn(b, variable, SmallVector<Value>(at), firstHead);
     Value sum = tensor::ExtractOp::create(b, sums, own);
@@ -214,114 +194,302 @@ Value CaptureSums::addAt(GradientBuilder &b, const CaptureVariable &variable,
   })[0];
 }
 
-Value CaptureSums::add(GradientBuilder &b, const CaptureVariable &variable,
-                       Value gradients, const CaptureBlock &block,
-                       Value firstHead, Value sums) {
-  switch (variable.form) {
-  case CaptureVariable::Form::Uniform:
-    return addBlock(b, variable, gradients, block, firstHead, sums);
-  case CaptureVariable::Form::Queries:
-  case CaptureVariable::Form::Keys:
-    return addLines(b, variable, gradients, block, firstHead, sums);
-  case CaptureVariable::Form::Scattered:
-    break;
-  }
-  return b.loop(0, block.numKeys, 1, sums, [&](Value row, ValueRange sums) {
-    return b.loop(0, block.numQueries, 1, sums,
-                  [&](Value lane, ValueRange sums) -> SmallVector<Value> {
-                    return {addPosition(b, variable, gradients, block, row,
-                                        lane, firstHead, sums[0])};
-                  });
+/// The same of what is not 0: where it is, there need be no place.
+Value CaptureSums::addUnlessZero(GradientBuilder &b,
+                                 const CaptureVariable &variable, Value added,
+                                 function_ref<SmallVector<Value>()> emitPlace,
+                                 Value firstHead, Value sums) {
+  Value isAny = arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, added,
+                                      b.zero(added.getType()));
+  return b.branch(isAny, sums, [&]() -> SmallVector<Value> {
+    return {addAt(b, variable, added, emitPlace(), firstHead, sums)};
   })[0];
+}
+
+/// `line` added to what `sums` have at some offsets, along the last dimension.
+static Value addLine(GradientBuilder &b, Value line, Value sums,
+                     ArrayRef<OpFoldResult> offsets) {
+  SmallVector<OpFoldResult> sizes = b.ones(offsets.size());
+  sizes.back() = b.size(line, 0);
+  Value part = b.slice(sums, offsets, sizes, /*rank=*/1);
+  part = b.map({line, part}, part, [&](ValueRange args) {
+    return b.addF(args[1], b.convert(args[0], args[1].getType()));
+  });
+  return b.insert(part, sums, offsets, sizes);
+}
+
+/// A row of a matrix, or the beginning of one.
+static Value sliceRow(GradientBuilder &b, Value matrix, Value row,
+                      OpFoldResult length) {
+  return b.slice(matrix, {row, b.getIndexAttr(0)}, {b.getIndexAttr(1), length},
+                 /*rank=*/1);
+}
+
+//===----------------------------------------------------------------------===//
+// Sums of a head and of a tile
+//===----------------------------------------------------------------------===//
+
+static int64_t getNumLanes(Value gradients) {
+  return cast<ShapedType>(gradients.getType()).getDimSize(1);
+}
+
+/// Sums of distances from -(keyLength - 1) on, and a line more.
+void CaptureSums::beginHead(GradientBuilder &b, const CaptureHead &head,
+                            int64_t lanes, SmallVectorImpl<Value> &sums) {
+  for (std::unique_ptr<CaptureVariable> &variable : variables)
+    if (variable->form == Form::Distances) {
+      AffineExpr queries = b.getAffineSymbolExpr(0),
+                 keys = b.getAffineSymbolExpr(1);
+      OpFoldResult size =
+          b.apply(queries + keys + lanes, {head.queryLength, head.keyLength});
+      sums.push_back(b.fill(b.empty({size}, b.getF64Type()), 0.0));
+    }
+}
+
+void CaptureSums::endHead(GradientBuilder &b, const CaptureHead &head,
+                          SmallVectorImpl<Value> &sums) {
+  Value last = b.sub(b.index(head.keyLength), 1);
+  for (std::unique_ptr<CaptureVariable> &variable : variables) {
+    if (variable->form != Form::Distances)
+      continue;
+    Value ofDistances = sums[variable->ownSums];
+    auto add = [&](Value i, Value sum) {
+      Value added = tensor::ExtractOp::create(b, ofDistances, i);
+      auto emitPlaceOf = [&] {
+        Value distance = b.sub(i, last);
+        Value p = b.add(head.offset, b.max(distance, 0)),
+              j = b.max(b.sub(0, distance), 0);
+        return emitPlace(b, *variable, head, p, j);
+      };
+      return addUnlessZero(b, *variable, added, emitPlaceOf, head.firstHead,
+                           sum);
+    };
+    Value &sum = sums[variable->capture];
+    sum = b.loop(0, b.add(last, head.queryLength), 1, sum, add);
+  }
+  sums.truncate(captures.size());
+}
+
+/// Sums of each group of keys, for each query.
+void CaptureSums::beginTile(GradientBuilder &b, int64_t lanes,
+                            SmallVectorImpl<Value> &sums) {
+  for (std::unique_ptr<CaptureVariable> &variable : variables)
+    if (variable->form == Form::Groups) {
+      SmallVector<int64_t> shape = getGroups(*variable);
+      shape.push_back(lanes);
+      sums.push_back(b.fill(b.empty(shape, b.getF64Type()), 0.0));
+    }
+}
+
+void CaptureSums::endTile(GradientBuilder &b, const CaptureBlock &block,
+                          SmallVectorImpl<Value> &sums) {
+  size_t left = sums.size();
+  for (std::unique_ptr<CaptureVariable> &variable : variables) {
+    if (variable->form != Form::Groups)
+      continue;
+    --left;
+    Value ofTile = sums[variable->ownSums];
+    Value &sum = sums[variable->capture];
+    sum = b.loop(0, block.numQueries, 1, sum, [&](Value lane, Value sum) {
+      return addGroups(b, *variable, block, lane, ofTile, sum);
+    });
+  }
+  sums.truncate(left);
+}
+
+/// The sizes of the dimensions that keys decide an index of.
+SmallVector<int64_t>
+CaptureSums::getGroups(const CaptureVariable &variable) const {
+  auto type = cast<ShapedType>(captures[variable.capture].out.getType());
+  return llvm::map_to_vector(variable.ofKeys, [&](size_t dim) {
+    return type.getDimSize(unsigned(dim));
+  });
+}
+
+/// Those of one query.
+Value CaptureSums::addGroups(GradientBuilder &b,
+                             const CaptureVariable &variable,
+                             const CaptureBlock &block, Value lane,
+                             Value ofTile, Value sums) {
+  Value p = b.add(block.position, lane);
+  SmallVector<int64_t> groups = getGroups(variable);
+  return b.loop(
+      0, llvm::product_of(groups), 1, sums, [&](Value number, Value sums) {
+        SmallVector<Value> group(groups.size());
+        for (size_t i = groups.size(); i-- > 0;) {
+          group[i] = i == 0 ? number : b.rem(number, groups[i]);
+          number = i == 0 ? number : b.div(number, groups[i]);
+        }
+        SmallVector<Value> from(group);
+        from.push_back(lane);
+        auto emitPlaceOf = [&] {
+          SmallVector<Value> at;
+          for (size_t dim = 0; dim < variable.indices.size(); ++dim) {
+            const auto *found = llvm::find(variable.ofKeys, dim);
+            at.push_back(
+                found == variable.ofKeys.end()
+                    ? emitIndex(b, variable, dim, block.of, p, block.firstKey)
+                    : group[size_t(found - variable.ofKeys.begin())]);
+          }
+          return at;
+        };
+        return addUnlessZero(b, variable,
+                             tensor::ExtractOp::create(b, ofTile, from),
+                             emitPlaceOf, block.of.firstHead, sums);
+      });
+}
+
+//===----------------------------------------------------------------------===//
+// Blocks
+//===----------------------------------------------------------------------===//
+
+void CaptureSums::add(GradientBuilder &b, const CaptureVariable &variable,
+                      Value gradients, const CaptureBlock &block,
+                      MutableArrayRef<Value> sums) {
+  Value &sum = sums[variable.capture];
+  switch (variable.form) {
+  case Form::Uniform:
+    sum = addBlock(b, variable, gradients, block, sum);
+    return;
+  case Form::Distances: {
+    Value &ofHead = sums[variable.ownSums];
+    ofHead = addToDistances(b, gradients, block, ofHead);
+    return;
+  }
+  case Form::Groups: {
+    Value &ofTile = sums[variable.ownSums];
+    ofTile = addToGroups(b, variable, gradients, block, ofTile);
+    return;
+  }
+  case Form::Queries:
+  case Form::Keys:
+    sum = addLines(b, variable, gradients, block, sum);
+    return;
+  case Form::Scattered:
+    sum = b.loop(0, block.numKeys, 1, sum, [&](Value row, Value sum) {
+      return b.loop(0, block.numQueries, 1, sum, [&](Value lane, Value sum) {
+        return addPosition(b, variable, gradients, block, row, lane, sum);
+      });
+    });
+    return;
+  }
+}
+
+/// Sums of a block over its keys.
+Value CaptureSums::sumKeys(GradientBuilder &b, Value gradients,
+                           const CaptureBlock &block) {
+  int64_t lanes = getNumLanes(gradients);
+  Value rows =
+      b.slice(gradients, b.zeros(2), {block.numKeys, b.getIndexAttr(lanes)});
+  AffineExpr j, q; // Lanes are the last loop.
+  bindDims(b.getContext(), j, q);
+  return b.generic(
+      {rows},
+      b.fill(b.empty(ArrayRef<int64_t>{lanes}, op.getAccumulationType()), 0.0),
+      {b.getMultiDimIdentityMap(2), AffineMap::get(2, 0, q)},
+      [&](ValueRange args) { return b.addF(args[1], args[0]); });
 }
 
 /// The sum of a block, at one place.
 Value CaptureSums::addBlock(GradientBuilder &b, const CaptureVariable &variable,
                             Value gradients, const CaptureBlock &block,
-                            Value firstHead, Value sums) {
-  int64_t lanes = cast<ShapedType>(gradients.getType()).getDimSize(1);
-  Value rows =
-      b.slice(gradients, b.zeros(2), {block.numKeys, b.getIndexAttr(lanes)});
-  FloatType type = op.getAccumulationType();
-  AffineExpr j, q; // Lanes are the last loop.
-  bindDims(b.getContext(), j, q);
-  Value columns =
-      b.generic({rows}, b.fill(b.empty(ArrayRef<int64_t>{lanes}, type), 0.0),
-                {b.getMultiDimIdentityMap(2), AffineMap::get(2, 0, q)},
-                [&](ValueRange args) { return b.addF(args[1], args[0]); });
-  Value sum = b.loop(0, lanes, 1, b.real(type, 0.0),
-                     [&](Value lane, ValueRange sum) -> SmallVector<Value> {
-                       Value part = tensor::ExtractOp::create(b, columns, lane);
-                       return {b.addF(sum[0], part)};
-                     })
-                  .front();
+                            Value sums) {
+  Value columns = sumKeys(b, gradients, block);
+  Value sum =
+      b.loop(0, getNumLanes(gradients), 1,
+             b.real(op.getAccumulationType(), 0.0), [&](Value lane, Value sum) {
+               Value part = tensor::ExtractOp::create(b, columns, lane);
+               return b.addF(sum, part);
+             });
   return addAt(b, variable, sum,
-               emitPlace(b, variable, block.number, block.head, block.position,
-                         block.firstKey),
-               firstHead, sums);
+               emitPlace(b, variable, block.of, block.position, block.firstKey),
+               block.of.firstHead, sums);
 }
 
-/// One position, unless there is nothing to add: its place may be none then.
+/// The queries of a key are a line of distances. Lines of keys that follow each
+/// other overlap, and each would wait for the one before it to be stored: those
+/// of every `lanes`-th key are added after each other.
+Value CaptureSums::addToDistances(GradientBuilder &b, Value gradients,
+                                  const CaptureBlock &block, Value sums) {
+  int64_t lanes = getNumLanes(gradients);
+  Value first = b.add(b.sub(block.position, block.of.offset),
+                      b.sub(b.sub(block.of.keyLength, 1), block.firstKey));
+  return b.loop(0, lanes, 1, sums, [&](Value from, Value sums) {
+    return b.loop(from, block.numKeys, lanes, sums, [&](Value row, Value sums) {
+      return addLine(b, sliceRow(b, gradients, row, b.getIndexAttr(lanes)),
+                     sums, {b.sub(first, row)});
+    });
+  });
+}
+
+Value CaptureSums::addToGroups(GradientBuilder &b,
+                               const CaptureVariable &variable, Value gradients,
+                               const CaptureBlock &block, Value sums) {
+  OpFoldResult zero = b.getIndexAttr(0);
+  if (variable.ofKeys.empty())
+    return addLine(b, sumKeys(b, gradients, block), sums, {zero});
+  OpFoldResult lanes = b.getIndexAttr(getNumLanes(gradients));
+  return b.loop(0, block.numKeys, 1, sums, [&](Value row, Value sums) {
+    SmallVector<OpFoldResult> at;
+    Value inside = b.boolean(true);
+    for (size_t dim : variable.ofKeys) {
+      Value index = emitIndex(b, variable, dim, block.of, block.position,
+                              b.add(block.firstKey, row));
+      inside = b.bitAnd(inside, isInside(b, variable, dim, index));
+      at.push_back(index);
+    }
+    at.push_back(zero);
+    return b.branch(inside, sums, [&]() -> SmallVector<Value> {
+      return {addLine(b, sliceRow(b, gradients, row, lanes), sums, at)};
+    })[0];
+  });
+}
+
+/// One position.
 Value CaptureSums::addPosition(GradientBuilder &b,
                                const CaptureVariable &variable, Value gradients,
                                const CaptureBlock &block, Value row, Value lane,
-                               Value firstHead, Value sums) {
+                               Value sums) {
   Value added = tensor::ExtractOp::create(b, gradients, ValueRange{row, lane});
-  Value isAny = arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, added,
-                                      b.real(op.getAccumulationType(), 0.0));
-  return b.branch(isAny, sums, [&]() -> SmallVector<Value> {
-    SmallVector<Value> at =
-        emitPlace(b, variable, block.number, block.head,
-                  b.add(block.position, lane), b.add(block.firstKey, row));
-    return {addAt(b, variable, added, at, firstHead, sums)};
-  })[0];
+  auto emitPlaceOf = [&] {
+    return emitPlace(b, variable, block.of, b.add(block.position, lane),
+                     b.add(block.firstKey, row));
+  };
+  return addUnlessZero(b, variable, added, emitPlaceOf, block.of.firstHead,
+                       sums);
 }
 
 /// Line by line: the queries of a key, or, transposed, the keys of a query; one
 /// by one where a line is not inside the capture as a whole.
 Value CaptureSums::addLines(GradientBuilder &b, const CaptureVariable &variable,
                             Value gradients, const CaptureBlock &block,
-                            Value firstHead, Value sums) {
-  bool ofQueries = variable.form == CaptureVariable::Form::Queries;
-  auto type = cast<RankedTensorType>(gradients.getType());
+                            Value sums) {
+  bool ofQueries = variable.form == Form::Queries;
   Value lines = ofQueries ? gradients : b.transpose(gradients, {1, 0});
   OpFoldResult count = ofQueries ? block.numKeys : block.numQueries,
+               each = ofQueries ? block.numQueries : block.numKeys,
                length = ofQueries
-                            ? OpFoldResult(b.getIndexAttr(type.getDimSize(1)))
+                            ? OpFoldResult(b.getIndexAttr(getNumLanes(lines)))
                             : block.numKeys;
   Value zero = b.index(0);
-  auto addLine = [&](Value number, ValueRange before) -> SmallVector<Value> {
-    Value sums = before[0];
-    SmallVector<Value> at =
-        emitPlace(b, variable, block.number, block.head,
-                  b.add(block.position, ofQueries ? zero : number),
-                  b.add(block.firstKey, ofQueries ? number : zero));
+  return b.loop(0, count, 1, sums, [&](Value number, Value sums) {
+    SmallVector<Value> at = emitPlace(
+        b, variable, block.of, b.add(block.position, ofQueries ? zero : number),
+        b.add(block.firstKey, ofQueries ? number : zero));
     auto ifOp =
         scf::IfOp::create(b, sums.getType(), isInside(b, variable, at, length),
                           /*withElseRegion=*/true);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(ifOp.thenBlock());
-    SmallVector<OpFoldResult> offsets =
-        getAsOpFoldResult(toOwn(b, variable, at, firstHead));
-    SmallVector<OpFoldResult> sizes = b.ones(offsets.size());
-    sizes.back() = length;
-    Value line = b.slice(lines, {number, b.getIndexAttr(0)},
-                         {b.getIndexAttr(1), length}, /*rank=*/1);
-    Value part = b.slice(sums, offsets, sizes, /*rank=*/1);
-    part = b.map({line, part}, part, [&](ValueRange args) {
-      return b.addF(args[1], b.convert(args[0], args[1].getType()));
-    });
-    scf::YieldOp::create(b, b.insert(part, sums, offsets, sizes));
-    b.setInsertionPointToStart(ifOp.elseBlock());
-    OpFoldResult each = ofQueries ? block.numQueries : block.numKeys;
     scf::YieldOp::create(
-        b, b.loop(0, each, 1, sums,
-                  [&](Value i, ValueRange sums) -> SmallVector<Value> {
-                    return {addPosition(
-                        b, variable, gradients, block, ofQueries ? number : i,
-                        ofQueries ? i : number, firstHead, sums[0])};
-                  }));
-    return {ifOp.getResult(0)};
-  };
-  return b.loop(0, count, 1, sums, addLine)[0];
+        b,
+        addLine(b, sliceRow(b, lines, number, length), sums,
+                getAsOpFoldResult(toOwn(b, variable, at, block.of.firstHead))));
+    b.setInsertionPointToStart(ifOp.elseBlock());
+    scf::YieldOp::create(b, b.loop(0, each, 1, sums, [&](Value i, Value sums) {
+      return addPosition(b, variable, gradients, block, ofQueries ? number : i,
+                         ofQueries ? i : number, sums);
+    }));
+    return ifOp.getResult(0);
+  });
 }

@@ -26,6 +26,10 @@ struct CaptureVariable {
   enum class Form {
     /// From one place.
     Uniform,
+    /// From a place that the distance between query and key decides.
+    Distances,
+    /// Each index is of the query, or of the key and one of few.
+    Groups,
     /// Those of a key from elements that follow each other, query by query.
     Queries,
     /// Those of a query from elements that follow each other, key by key.
@@ -33,12 +37,31 @@ struct CaptureVariable {
     /// From anywhere.
     Scattered
   } form;
+  /// Of groups: the indices that the key decides.
+  SmallVector<size_t> ofKeys;
+  /// Of distances and of groups: the number of its own sums.
+  size_t ownSums = 0;
 };
 
-/// One block of positions: what a region is evaluated for.
+/// Finds the form of a variable that is loaded from `indices` in a score, of a
+/// capture of `type`.
+void findForm(Region &score, ArrayRef<Value> indices, ShapedType type,
+              CaptureVariable &variable);
+
+/// Whether a value of a region is computed from one of some arguments.
+bool dependsOn(Value value, ArrayRef<Value> arguments);
+
+/// One head of the queries of a sequence.
+struct CaptureHead {
+  Value number, head, offset; ///< `b`, `h` and `p` of the first query.
+  OpFoldResult queryLength, keyLength;
+  Value firstHead; ///< Of the iteration.
+};
+
+/// One block of positions.
 struct CaptureBlock {
-  Value number, head, position,
-      firstKey; ///< `b`, `h`, `p` and `j` of the first.
+  CaptureHead of;
+  Value position, firstKey; ///< `p` and `j` of the first.
   OpFoldResult numQueries, numKeys;
 };
 
@@ -65,11 +88,23 @@ public:
   /// The gradients, from the sums of all iterations.
   Value emitGradient(GradientBuilder &b, size_t capture, Value part);
 
-  /// The iteration's sums with those of a block. `gradients`, `(K, L)`, are
-  /// what to add at each position, 0 where nothing is.
-  Value add(GradientBuilder &b, const CaptureVariable &variable,
-            Value gradients, const CaptureBlock &block, Value firstHead,
-            Value sums);
+  // The sums of an iteration, of all captures, are carried along. Behind them
+  // are those of the distances of a head, and of the groups of a tile, between
+  // these calls.
+
+  void beginHead(GradientBuilder &b, const CaptureHead &head, int64_t lanes,
+                 SmallVectorImpl<Value> &sums);
+  void endHead(GradientBuilder &b, const CaptureHead &head,
+               SmallVectorImpl<Value> &sums);
+  void beginTile(GradientBuilder &b, int64_t lanes,
+                 SmallVectorImpl<Value> &sums);
+  /// `block` has any keys.
+  void endTile(GradientBuilder &b, const CaptureBlock &block,
+               SmallVectorImpl<Value> &sums);
+  /// Adds a block. `gradients`, `(K, L)`, are what to add at each position, 0
+  /// where nothing is.
+  void add(GradientBuilder &b, const CaptureVariable &variable, Value gradients,
+           const CaptureBlock &block, MutableArrayRef<Value> sums);
 
 private:
   struct Capture {
@@ -83,24 +118,44 @@ private:
   };
 
   void findHeadDim(Capture &capture, size_t number);
+
+  // Places.
+  Value emitIndex(GradientBuilder &b, const CaptureVariable &variable,
+                  size_t dim, const CaptureHead &of, Value p, Value j);
   SmallVector<Value> emitPlace(GradientBuilder &b,
-                               const CaptureVariable &variable, Value number,
-                               Value head, Value p, Value j);
+                               const CaptureVariable &variable,
+                               const CaptureHead &of, Value p, Value j);
   Value isInside(GradientBuilder &b, const CaptureVariable &variable,
-                 ArrayRef<Value> at, OpFoldResult length);
+                 size_t dim, Value index, OpFoldResult length = {});
+  Value isInside(GradientBuilder &b, const CaptureVariable &variable,
+                 ArrayRef<Value> at, OpFoldResult length = {});
   SmallVector<Value> toOwn(GradientBuilder &b, const CaptureVariable &variable,
                            SmallVector<Value> at, Value firstHead);
   Value addAt(GradientBuilder &b, const CaptureVariable &variable, Value added,
               ArrayRef<Value> at, Value firstHead, Value sums);
+  Value addUnlessZero(GradientBuilder &b, const CaptureVariable &variable,
+                      Value added, function_ref<SmallVector<Value>()> emitPlace,
+                      Value firstHead, Value sums);
+
+  // Sums of a tile.
+  SmallVector<int64_t> getGroups(const CaptureVariable &variable) const;
+  Value addGroups(GradientBuilder &b, const CaptureVariable &variable,
+                  const CaptureBlock &block, Value lane, Value ofTile,
+                  Value sums);
+
+  // Blocks.
+  Value sumKeys(GradientBuilder &b, Value gradients, const CaptureBlock &block);
   Value addBlock(GradientBuilder &b, const CaptureVariable &variable,
-                 Value gradients, const CaptureBlock &block, Value firstHead,
-                 Value sums);
+                 Value gradients, const CaptureBlock &block, Value sums);
+  Value addToDistances(GradientBuilder &b, Value gradients,
+                       const CaptureBlock &block, Value sums);
+  Value addToGroups(GradientBuilder &b, const CaptureVariable &variable,
+                    Value gradients, const CaptureBlock &block, Value sums);
   Value addPosition(GradientBuilder &b, const CaptureVariable &variable,
                     Value gradients, const CaptureBlock &block, Value row,
-                    Value lane, Value firstHead, Value sums);
+                    Value lane, Value sums);
   Value addLines(GradientBuilder &b, const CaptureVariable &variable,
-                 Value gradients, const CaptureBlock &block, Value firstHead,
-                 Value sums);
+                 Value gradients, const CaptureBlock &block, Value sums);
 
   AttentionBackwardOp op;
   SmallVector<Capture> captures;

@@ -153,45 +153,127 @@ TEST(Gradient, OfAVariant) {
             string::npos);
 }
 
-/// A head whose queries are divided among iterations: the same bits on any
-/// number of threads, and within rounding what the other lowering computes.
+/// The gradients of a function are the same bits on any number of threads, and
+/// within rounding what the other lowering computes.
+void checkOnThreads(const string &text, const std::vector<string> &of) {
+  Expected<string> differentiated = differentiate(text, {.of = of});
+  ASSERT_TRUE(differentiated) << differentiated.error().message;
+  std::vector<std::vector<double>> expected;
+  for (unsigned threads : {0, 1, 2, 3}) { // 0: the reference.
+    Expected<Engine> engine =
+        Engine::create({.threads = std::max(threads, 1u)});
+    ASSERT_TRUE(engine);
+    Expected<Kernel> kernel = engine->compile(
+        *differentiated, {.pipeline = threads == 0 ? "reference" : "cpu"});
+    ASSERT_TRUE(kernel) << kernel.error().message;
+    Random random(7);
+    RandomArguments arguments(kernel->signature(), {}, random);
+    std::vector<std::vector<double>> actual =
+        runKernel(*kernel, arguments.values);
+    if (threads == 1) {
+      ASSERT_EQ(actual.size(), expected.size());
+      for (std::size_t i = 0; i < actual.size(); ++i)
+        for (std::size_t j = 0; j < actual[i].size(); ++j)
+          EXPECT_NEAR(actual[i][j], expected[i][j], 1e-11) << i << ", " << j;
+    } else if (threads > 1) {
+      EXPECT_EQ(actual, expected) << threads << " threads";
+    }
+    expected = actual;
+  }
+}
+
+/// A head whose queries are divided among iterations.
 TEST(Gradient, OfOneHeadOnThreads) {
   for (const char *length : {"3", "37", "200"}) {
     SCOPED_TRACE(length);
     const string type = "tensor<1x1x" + string(length) + "x8xf64>";
-    string text =
+    checkOnThreads(
         "func.func @attention(%q: " + type + ", %k: " + type + ", %v: " + type +
-        ", %s: tensor<1xf64>) -> " + type +
-        " {\n  %init = tensor.empty() : " + type +
-        "\n  %o = attn.attention ins(%q, %k, %v : " + type + ", " + type +
-        ", " + type + ") outs(%init : " + type +
-        ") sink(%s : tensor<1xf64>) mask causal\n  return %o : " + type +
-        "\n}\n";
-    Expected<string> differentiated =
-        differentiate(text, {.of = {"q", "k", "v", "s"}});
-    ASSERT_TRUE(differentiated) << differentiated.error().message;
-    std::vector<std::vector<double>> expected;
-    for (unsigned threads : {0, 1, 2, 3}) { // 0: the reference.
-      Expected<Engine> engine =
-          Engine::create({.threads = std::max(threads, 1u)});
-      ASSERT_TRUE(engine);
-      Expected<Kernel> kernel = engine->compile(
-          *differentiated, {.pipeline = threads == 0 ? "reference" : "cpu"});
-      ASSERT_TRUE(kernel) << kernel.error().message;
-      Random random(7);
-      RandomArguments arguments(kernel->signature(), {}, random);
-      std::vector<std::vector<double>> actual =
-          runKernel(*kernel, arguments.values);
-      if (threads == 1) {
-        ASSERT_EQ(actual.size(), expected.size());
-        for (std::size_t i = 0; i < actual.size(); ++i)
-          for (std::size_t j = 0; j < actual[i].size(); ++j)
-            EXPECT_NEAR(actual[i][j], expected[i][j], 1e-11) << i << ", " << j;
-      } else if (threads > 1) {
-        EXPECT_EQ(actual, expected) << threads << " threads";
-      }
-      expected = actual;
-    }
+            ", %s: tensor<1xf64>) -> " + type +
+            " {\n  %init = tensor.empty() : " + type +
+            "\n  %o = attn.attention ins(%q, %k, %v : " + type + ", " + type +
+            ", " + type + ") outs(%init : " + type +
+            ") sink(%s : tensor<1xf64>) mask causal\n  return %o : " + type +
+            "\n}\n",
+        {"q", "k", "v", "s"});
+  }
+}
+
+/// What is loaded for distances, for kinds of queries and of keys, for one of
+/// these, or at no simple place. Tiles and blocks are partial.
+TEST(Gradient, OfCapturesOnThreads) {
+  // The kind of a number from 0 on.
+  auto kindOf = [](const string &kind, const string &number) {
+    return kind + "r = arith.remui " + number + ", %c5 : index " + kind +
+           "e = tensor.extract %w[" + kind + "r] : tensor<5xi32> " + kind +
+           " = arith.index_cast " + kind + "e : i32 to index ";
+  };
+  const string kinds =
+      "%pp = arith.maxsi %p, %c0 : index " + kindOf("%kp", "%pp") +
+      "%jj = arith.divui %j, %c3 : index " + kindOf("%kj", "%jj");
+  const string distance = "%d = arith.subi %p, %j : index ";
+  const string bucket =
+      distance +
+      "%near = arith.maxsi %d, %c0 : index "
+      "%i = arith.index_cast %near : index to i64 "
+      "%f = arith.sitofp %i : i64 to f64 %f1 = arith.addf %f, %one : f64 "
+      "%l = math.log %f1 : f64 %li = arith.fptosi %l : f64 to i64 "
+      "%e = arith.index_cast %li : i64 to index ";
+  struct Load {
+    string name, type, code, at;
+  };
+  const std::vector<Load> loads = {
+      {"clamped", "tensor<4x7xf64>",
+       distance + "%low = arith.maxsi %d, %cm3 : index "
+                  "%high = arith.minsi %low, %c3 : index "
+                  "%e = arith.addi %high, %c3 : index ",
+       "%h, %e"},
+      {"buckets", "tensor<6x4xf64>", bucket, "%e, %h"},
+      {"bucketsOfAllHeads", "tensor<6xf64>", bucket, "%e"},
+      {"bucketsOfBatch", "tensor<6x2xf64>", bucket, "%e, %b"},
+      {"kinds", "tensor<4x4x4xf64>", kinds, "%h, %kp, %kj"},
+      {"kindsTransposed", "tensor<4x4xf64>", kinds, "%kj, %kp"},
+      {"ofQueries", "tensor<4x4xf64>", kinds, "%h, %kp"},
+      {"ofKeys", "tensor<4xf64>", kinds, "%kj"},
+      {"keys", "tensor<4x70xf64>", "", "%h, %j"},
+      {"queriesOfKinds", "tensor<4x140xf64>",
+       kinds + "%e = arith.addi %pp, %c70 : index ", "%kj, %e"},
+      {"keysOfKinds", "tensor<4x70xf64>", kinds, "%kp, %j"},
+      {"scattered", "tensor<4xf64>",
+       kinds + "%e = arith.andi %kp, %kj : index ", "%e"}};
+  const string constants =
+      "%c0 = arith.constant 0 : index %c3 = arith.constant 3 : index "
+      "%c5 = arith.constant 5 : index %c70 = arith.constant 70 : index "
+      "%cm3 = arith.constant -3 : index %one = arith.constant 1.0 : f64 ";
+  const std::pair<int, int> lengths[] = {{3, 3}, {37, 70}, {70, 37}};
+  const string clauses[] = {"", "mask causal", "mask sliding_window(9, 2)"};
+  std::size_t number = 0;
+  for (const Load &load : loads) {
+    // In turns, with the score's derivative and without.
+    bool isFactor = number % 2 == 1;
+    auto [queries, keys] = lengths[number % 3];
+    const string &clause = clauses[(number + number / 3) % 3];
+    ++number;
+    string offset = queries == 37 ? "offset(bottom_right) " : "";
+    SCOPED_TRACE(load.name + " " + std::to_string(queries) + " " + clause);
+    string q = "tensor<2x4x" + std::to_string(queries) + "x8xf64>",
+           k = "tensor<2x2x" + std::to_string(keys) + "x8xf64>";
+    checkOnThreads(
+        "func.func @attention(%q: " + q + ", %k: " + k + ", %v: " + k +
+            ", %t: " + load.type + ") -> " + q +
+            " {\n  %init = tensor.empty() : " + q +
+            "\n  %kinds = arith.constant dense<[0, 3, 1, 1, 2]> : "
+            "tensor<5xi32>"
+            "\n  %o = attn.attention ins(%q, %k, %v : " +
+            q + ", " + k + ", " + k + ") outs(%init : " + q + ") " + offset +
+            "score(%s, %b, %h, %p, %j) captures(%a = %t : " + load.type +
+            ", %w = %kinds : tensor<5xi32>) {\n" + constants + load.code +
+            "%y = tensor.extract %a[" + load.at + "] : " + load.type +
+            (isFactor ? " %z = arith.mulf %s, %y : f64"
+                      : " %z = arith.addf %s, %y : f64") +
+            " attn.yield %z : f64 } " + clause + "\n  return %o : " + q +
+            "\n}\n",
+        {"q", "k", "v", "t"});
   }
 }
 

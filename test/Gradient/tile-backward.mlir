@@ -68,36 +68,6 @@ func.func @sum(%q: !q, %lse: !lse, %t: tensor<8xf32>) -> (!q, !q, !q) {
 
 // -----
 
-!q = tensor<2x8x64x64xf32>
-!lse = tensor<2x8x64xf32>
-
-// Gradients of captures: an iteration goes over all sequences. What is loaded
-// for the distance of a query from a key is added line by line, in f64.
-// CHECK-LABEL: func.func @distances
-// CHECK: scf.forall (%[[G:.*]]) in (8)
-// CHECK: tensor.extract_slice %{{.*}}[%{{.*}}, 0] [1, 127] [1, 1] : tensor<8x127xf64> to tensor<1x127xf64>
-// CHECK: scf.for %{{.*}} = %c0 to %c2 step %c1
-// CHECK: scf.if
-// CHECK: tensor.extract_slice %{{.*}}[0, %{{.*}}] [1, 16] [1, 1] : tensor<1x127xf64> to tensor<16xf64>
-// CHECK: linalg.generic
-// CHECK: %[[WIDE:.*]] = arith.extf %{{.*}} : f32 to f64
-// CHECK: arith.addf %{{.*}}, %[[WIDE]] : f64
-func.func @distances(%q: !q, %lse: !lse, %t: tensor<8x127xf32>) -> tensor<8x127xf32> {
-  %r:4 = attn.attention_backward ins(%q, %q, %q, %q, %lse, %q : !q, !q, !q, !q, !lse, !q)
-      outs(%q, %q, %q, %t : !q, !q, !q, tensor<8x127xf32>) gradients(0)
-      score(%s, %b, %h, %p, %j) captures(%x = %t : tensor<8x127xf32>) {
-        %c = arith.constant 63 : index
-        %d = arith.subi %p, %j : index
-        %e = arith.addi %d, %c : index
-        %y = tensor.extract %x[%h, %e] : tensor<8x127xf32>
-        %z = arith.addf %s, %y : f32
-        attn.yield %z : f32
-      }
-  return %r#3 : tensor<8x127xf32>
-}
-
-// -----
-
 !t = tensor<1x1x?x64xf32>
 !lse = tensor<1x1x?xf32>
 
