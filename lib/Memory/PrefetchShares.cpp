@@ -140,6 +140,21 @@ int64_t PrefetchShares::getNumLines() const {
   return most;
 }
 
+/// Lines of a share, `lines` or somewhat more, which are whole rows or whole
+/// parts of one if there are such: these have one address.
+static int64_t roundToRows(PrefetchOp op, int64_t lines) {
+  int64_t pitch = getPitch(op), line = getLineSize(op);
+  if (pitch % line != 0)
+    return lines;
+  int64_t perRow = pitch / line, rounded = lines;
+  if (lines > perRow)
+    rounded = int64_t(llvm::alignTo(uint64_t(lines), uint64_t(perRow)));
+  else
+    while (perRow % rounded != 0)
+      ++rounded;
+  return 2 * rounded <= 3 * lines ? rounded : lines;
+}
+
 void PrefetchShares::cut(ImplicitLocOpBuilder &builder, Value numShares) {
   IndexBuilder b(builder.getLoc(), builder);
   std::optional<int64_t> count = getConstantIntValue(numShares);
@@ -151,7 +166,8 @@ void PrefetchShares::cut(ImplicitLocOpBuilder &builder, Value numShares) {
       first = b.mul(prefetch.getShare(), numShares);
     if (int64_t lines = countLines(prefetch); count && lines > 0) {
       int64_t all = std::max<int64_t>(*count, 1) * of;
-      auto each = int64_t(llvm::divideCeil(lines, all));
+      int64_t each =
+          roundToRows(prefetch, int64_t(llvm::divideCeil(lines, all)));
       shares.push_back({first, each, each * all > lines ? lines : 0, Value()});
       continue;
     }
@@ -188,10 +204,23 @@ static void emitLines(IndexBuilder &b, PrefetchOp op, Value number, Value first,
     return;
   }
   Value place = first ? b.add(first, number) : number;
-  if (end == 0 && size % pitch == 0) {
-    Value row = multiply(place, size / pitch);
+  // Lines go up to `end`, which is a whole number of shares.
+  bool isWhole = end % count == 0;
+  auto getPlace = [&] {
+    return end > 0 ? b.emit<arith::MinUIOp>(place, end / count - 1) : place;
+  };
+  if (isWhole && size % pitch == 0) {
+    Value row = multiply(getPlace(), size / pitch);
     for (int64_t at = 0; at < size; at += line)
       emitAt(b.add(row, at / pitch), b.index(at % pitch));
+    return;
+  }
+  if (isWhole && size > 0 && pitch % size == 0) {
+    Value perRow = b.index(pitch / size), which = getPlace(),
+          row = b.div(which, perRow),
+          part = multiply(b.rem(which, perRow), size);
+    for (int64_t i = 0; i < count; ++i)
+      emitAt(row, b.add(part, i * line));
     return;
   }
   place = multiply(place, count);

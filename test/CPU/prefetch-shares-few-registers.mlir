@@ -38,3 +38,25 @@ func.func @short(%rows: memref<1024x64xf32>, %a: memref<32x8xf32>,
       outs(%c : memref<32x16xf32>)
   return
 }
+
+// -----
+
+// Shares of three lines become rows of four, which have one address. There are more
+// shares than rows, the last of which comes again.
+// CHECK-LABEL: func.func @rows
+// CHECK: scf.for %[[K:[^ ]*]] = %c0 to %c64 step %c16
+// CHECK: %[[ROW:.*]] = arith.minui %{{.*}}, %c15
+// CHECK-NEXT: memref.prefetch %{{.*}}[%[[ROW]], %c0]
+// CHECK-NEXT: memref.prefetch %{{.*}}[%[[ROW]], %c16]
+// CHECK-NEXT: memref.prefetch %{{.*}}[%[[ROW]], %c32]
+// CHECK-NEXT: memref.prefetch %{{.*}}[%[[ROW]], %c48]
+// CHECK: vector.fma
+func.func @rows(%rows: memref<1024x64xf32>, %a: memref<32x64xf32>,
+                %b: memref<64x16xf32>, %c: memref<32x16xf32>) {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  attn.prefetch %rows[%c0] to %c16 spread : memref<1024x64xf32>
+  linalg.matmul ins(%a, %b : memref<32x64xf32>, memref<64x16xf32>)
+      outs(%c : memref<32x16xf32>)
+  return
+}

@@ -242,7 +242,7 @@ func.func @dots(%values: memref<?x64xf16>, %all: memref<?x64xf16>, %n: index,
 
 // Shares of shares, of which there are few lines: two of each for 16 steps, outside of the
 // loop that multiplies. Rows of 24 bytes follow each other, and have as many lines as all
-// of their bytes. The last shares would go beyond the end.
+// of their bytes. Those of four lines are two shares. The last shares would go beyond the end.
 // CHECK-LABEL: func.func @panels(
 // CHECK-SAME: %[[NEXT:[^:]*]]: memref<342x64xf32>, %[[LATER:[^:]*]]: memref<342x6xf32>
 // CHECK-SAME: %[[PACK:[^:]*]]: index, %[[BLOCK:[^:]*]]: index
@@ -251,9 +251,9 @@ func.func @dots(%values: memref<?x64xf16>, %all: memref<?x64xf16>, %n: index,
 // CHECK: scf.for %[[K:[^ ]*]] = %c0 to %c336 step %c16
 // CHECK-COUNT-2: memref.prefetch %[[LATER]]
 // CHECK:   %[[SHARE:.*]] = arith.addi %[[FIRST]], %{{.*}}
-// CHECK:   %[[LINE:.*]] = arith.muli %[[SHARE]], %c2
-// CHECK:   arith.minui %[[LINE]], %c1367
-// CHECK-COUNT-2: memref.prefetch %[[NEXT]]
+// CHECK:   %[[HALF:.*]] = arith.minui %[[SHARE]], %c683
+// CHECK:   %[[ROW:.*]] = arith.divui %[[HALF]], %c2
+// CHECK-COUNT-2: memref.prefetch %[[NEXT]][%[[ROW]], %{{.*}}]
 // CHECK:   scf.for %{{[^ ]*}} = %[[K]] to %{{.*}} step %c2
 // CHECK-NOT: prefetch
 // CHECK: return
