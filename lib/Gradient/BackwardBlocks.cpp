@@ -77,7 +77,10 @@ Value BackwardTiles::emitScoreGradients(Value ofWeights, Value weights,
       result = b.mulF(result, args[3]);
     if (rounded)
       result = b.mulF(result, scale);
-    return b.select(b.isEqualF(args[0], real(0.0)), real(0.0), result);
+    Value isNone = b.isEqualF(args[0], real(0.0));
+    if (slopes)
+      isNone = b.bitOr(isNone, isTiny(result));
+    return b.select(isNone, real(0.0), result);
   };
   if (rounded)
     return mapRounded(inputs, maps, body);
@@ -85,12 +88,25 @@ Value BackwardTiles::emitScoreGradients(Value ofWeights, Value weights,
   return b.insert(part, ofWeights, b.zeros(2), sizes());
 }
 
+/// Whether a number is less than all normal ones: slopes, as of scores that
+/// decay with the distance, may be as small, and some processors take a hundred
+/// cycles for each product with it. Sums over keys and queries are of larger
+/// numbers.
+Value BackwardTiles::isTiny(Value number) {
+  Value least =
+      b.real(type, APFloat::getSmallestNormalized(type.getFloatSemantics())
+                       .convertToDouble());
+  return arith::CmpFOp::create(b, arith::CmpFPredicate::OLT,
+                               math::AbsFOp::create(b, number), least);
+}
+
 /// The product in the place of the slopes, and 0 where the gradient is.
 Value BackwardTiles::multiplyGradients(Value gradients, Value slopes) {
   Value part = firstRows(slopes);
   part = b.map({firstRows(gradients), part}, part, [&](ValueRange args) {
-    return b.select(b.isEqualF(args[0], real(0.0)), real(0.0),
-                    b.mulF(args[0], args[1]));
+    Value product = b.mulF(args[0], args[1]);
+    return b.select(b.bitOr(b.isEqualF(args[0], real(0.0)), isTiny(product)),
+                    real(0.0), product);
   });
   return b.insert(part, slopes, b.zeros(2), sizes());
 }

@@ -93,6 +93,7 @@ private:
                                ValueRange carried);
   Value emitScoreGradients(Value ofWeights, Value weights, Value slopes,
                            const BackwardTile &tile, bool rounded);
+  Value isTiny(Value number);
   Value multiplyGradients(Value gradients, Value slopes);
   Value addProduct(const BackwardUnit &unit, Value factors, Value rows,
                    Value sums, Value firstKey);

@@ -52,8 +52,14 @@ func.func @causal(%q: !q, %k: !k, %v: !k, %o: !q, %lse: !lse, %do: !q) -> (!q, !
 // CHECK: %[[D:.*]] = arith.subf %{{.*}}, %[[T2]]
 // CHECK: attn.yield
 // CHECK: attn.online_softmax outs(%{{[^,]*}}, %{{[^,]*}} : tensor<64x16xf32>, tensor<16xf32>)
+// What it makes of a gradient is 0 where it is no normal number.
+// CHECK: %[[ABS:.*]] = math.absf
+// CHECK: arith.cmpf olt, %[[ABS]], %cst{{.*}} : f32
+// CHECK: arith.ori
+// CHECK: arith.select
 // CHECK-LABEL: func.func @sum
 // CHECK-NOT: attn.online_softmax outs(%{{[^,]*}} : tensor<64x16xf32>)
+// CHECK-NOT: math.absf
 // CHECK: return
 func.func @score(%q: !q, %lse: !lse) -> (!q, !q, !q) {
   %r:3 = attn.attention_backward ins(%q, %q, %q, %q, %lse, %q : !q, !q, !q, !q, !lse, !q)
