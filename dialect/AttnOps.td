@@ -94,7 +94,8 @@ def Attn_AttentionOp : Attn_Op<"attention", [
                 | `sink` `(` operand `:` type `)`
                 | `sequences` `(` operand (`,` operand)? `:` types `)`
                 | `counts` `(` operand `:` type `)`
-                | `dropout` `(` rate `,` seed `,` call (`,` line)? `)`
+                | `dropout` `(` rate `,` seed `,` call (`,` line)?
+                  (`,` `key` `=` key `:` type)? (`,` `heads` `=` number)? `)`
                 | `score` item (`,` item)*
                 | `mask` item (`,` item)*
     item      ::= name `rows`? (`(` arguments `)`)?     // see Spellings
@@ -147,8 +148,11 @@ def Attn_AttentionOp : Attn_Op<"attention", [
       to 32 bits; word `j mod 4` keeps the position if it is at least
       `rate * 2^32`. What is kept is multiplied by `1 / (1 - rate)`. The
       log-sum-exp is that before dropout. A part of a larger op has the same
-      random numbers with a `line`, which is added to `b * Hq + h`: that of its
-      first batch entry and head in the whole.
+      random numbers if it says what it is of the whole: `line`, which is added
+      to `b * Hq + h`, is that of its first batch entry and head; `key`, added to
+      `j`, the number of its first key, an index or, of each batch entry or
+      sequence, a tensor of them, none negative; and `heads`, in the place of
+      `Hq`, how many query heads the whole has.
     - (A9) In destination style, results have the types of `outs`, whose
       contents are not read.
 
@@ -244,10 +248,11 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     Optional<AnyType>:$sink, Optional<AnyType>:$cumulative_query,
     Optional<AnyType>:$cumulative_key, Optional<AnyType>:$counts,
     Optional<I64>:$dropout_seed, Optional<I32>:$dropout_call,
-    Optional<Index>:$dropout_line, Variadic<AnyType>:$score_captures,
-    Variadic<AnyType>:$mask_captures,
+    Optional<Index>:$dropout_line, Optional<AnyType>:$dropout_key,
+    Variadic<AnyType>:$score_captures, Variadic<AnyType>:$mask_captures,
     OptionalAttr<F64Attr>:$static_scale, UnitAttr:$bottom_right,
-    OptionalAttr<F64Attr>:$dropout_rate);
+    OptionalAttr<F64Attr>:$dropout_rate,
+    OptionalAttr<I64Attr>:$dropout_heads);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region AnyRegion:$score, AnyRegion:$mask);
 

@@ -75,6 +75,17 @@ defvar sequencesDeclaration = [{
     bool isRagged() { return isPacked() || getCounts(); }
     /// The number of queries of batch entry or sequence `n`, an index.
     Value createNumQueries(OpBuilder &builder, Value n);
+
+    /// The query heads of the whole that it is a part of (A8).
+    int64_t getDropoutHeadsOfWhole() {
+      return int64_t(getDropoutHeads().value_or(uint64_t(getNumQueryHeads())));
+    }
+    /// What dropout has of batch entry or sequence `n` (A8): the line of a head,
+    /// and the number of a key.
+    Value createDropoutLine(OpBuilder &builder, Value n, Value head);
+    Value createDropoutKey(OpBuilder &builder, Value n, Value key);
+    /// Leaves out all that is dropout's.
+    void removeDropout();
 }];
 
 defvar attentionDefinition = !strconcat(reifyDestinations,
@@ -142,6 +153,35 @@ defvar sequencesDefinition = [{
     Value next = arith::AddIOp::create(builder, loc, n, one);
     return builder.createOrFold<arith::SubIOp>(
         loc, load(getCumulativeQuery(), next), load(getCumulativeQuery(), n));
+  }
+
+  Value $cppClass::createDropoutLine(OpBuilder &builder, Value n, Value head) {
+    Location loc = getLoc();
+    Value heads = arith::ConstantIndexOp::create(builder, loc,
+                                                 getDropoutHeadsOfWhole());
+    Value line = builder.createOrFold<arith::AddIOp>(
+        loc, builder.createOrFold<arith::MulIOp>(loc, n, heads), head);
+    if (Value first = getDropoutLine())
+      line = builder.createOrFold<arith::AddIOp>(loc, line, first);
+    return line;
+  }
+
+  Value $cppClass::createDropoutKey(OpBuilder &builder, Value n, Value key) {
+    Value first = getDropoutKey();
+    if (!first)
+      return key;
+    if (isa<ShapedType>(first.getType()))
+      first = createLoad(builder, getLoc(), first, n);
+    return builder.createOrFold<arith::AddIOp>(getLoc(), first, key);
+  }
+
+  void $cppClass::removeDropout() {
+    removeDropoutRateAttr();
+    removeDropoutHeadsAttr();
+    getDropoutSeedMutable().clear();
+    getDropoutCallMutable().clear();
+    getDropoutLineMutable().clear();
+    getDropoutKeyMutable().clear();
   }
 }];
 

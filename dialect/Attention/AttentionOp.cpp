@@ -39,10 +39,10 @@ void AttentionOp::build(OpBuilder &builder, OperationState &state, Value query,
         /*offset=*/Value(), /*sink=*/Value(), /*cumulative_query=*/Value(),
         /*cumulative_key=*/Value(), /*counts=*/Value(),
         /*dropout_seed=*/Value(), /*dropout_call=*/Value(),
-        /*dropout_line=*/Value(), /*score_captures=*/ValueRange(),
-        /*mask_captures=*/ValueRange(), /*static_scale=*/FloatAttr(),
-        /*bottom_right=*/false,
-        /*dropout_rate=*/FloatAttr());
+        /*dropout_line=*/Value(), /*dropout_key=*/Value(),
+        /*score_captures=*/ValueRange(), /*mask_captures=*/ValueRange(),
+        /*static_scale=*/FloatAttr(), /*bottom_right=*/false,
+        /*dropout_rate=*/FloatAttr(), /*dropout_heads=*/IntegerAttr());
 }
 
 void MultiTokenAttentionOp::build(OpBuilder &builder, OperationState &state,
@@ -80,9 +80,10 @@ void AttentionBackwardOp::build(OpBuilder &builder, OperationState &state,
         attention.getSink(), attention.getCumulativeQuery(),
         attention.getCumulativeKey(), attention.getCounts(),
         attention.getDropoutSeed(), attention.getDropoutCall(),
-        attention.getDropoutLine(), attention.getScoreCaptures(),
-        attention.getMaskCaptures(), attention.getStaticScaleAttr(),
-        attention.getBottomRight(), attention.getDropoutRateAttr(), ofSink,
+        attention.getDropoutLine(), attention.getDropoutKey(),
+        attention.getScoreCaptures(), attention.getMaskCaptures(),
+        attention.getStaticScaleAttr(), attention.getBottomRight(),
+        attention.getDropoutRateAttr(), attention.getDropoutHeadsAttr(), ofSink,
         ofCaptures);
   cloneRegions(attention, state);
 }
@@ -120,10 +121,11 @@ void AttentionTangentOp::build(OpBuilder &builder, OperationState &state,
         attention.getCumulativeQuery(), attention.getCumulativeKey(),
         attention.getCounts(), attention.getDropoutSeed(),
         attention.getDropoutCall(), attention.getDropoutLine(),
-        attention.getScoreCaptures(), attention.getMaskCaptures(), queryTangent,
-        keyTangent, valueTangent, sinkTangent, captureTangents,
-        attention.getStaticScaleAttr(), attention.getBottomRight(),
-        attention.getDropoutRateAttr(), ofCaptures);
+        attention.getDropoutKey(), attention.getScoreCaptures(),
+        attention.getMaskCaptures(), queryTangent, keyTangent, valueTangent,
+        sinkTangent, captureTangents, attention.getStaticScaleAttr(),
+        attention.getBottomRight(), attention.getDropoutRateAttr(),
+        attention.getDropoutHeadsAttr(), ofCaptures);
   cloneRegions(attention, state);
 }
 
@@ -219,9 +221,11 @@ static SmallVector<SizeConstraint> getConstraints(Op op) {
     if (cast<ShapedType>(op.getSink().getType()).getRank() == 2)
       result.push_back({dim(sink, 1), dim(query, 2), "query length"});
   }
-  bool offsetPerBatch =
-      op.getOffset() && isa<ShapedType>(op.getOffset().getType());
-  OperandSize offset{op.getOffset(), 0, "offset"};
+  SmallVector<OperandSize> perBatch; // A5, A8
+  for (auto [operand, name] : {std::pair(op.getOffset(), "offset"),
+                               std::pair(op.getDropoutKey(), "dropout_key")})
+    if (operand && isa<ShapedType>(operand.getType()))
+      perBatch.push_back({operand, 0, name});
   if (op.isPacked()) { // A7
     OperandSize cumulative{op.getCumulativeQuery(), 0, "cumulative_query"};
     result.push_back({dim(query, 0), {}, "batch size of packed sequences", 1});
@@ -232,10 +236,11 @@ static SmallVector<SizeConstraint> getConstraints(Op op) {
     else
       result.push_back(
           {cumulative, {op.getKey(), 0, "key"}, "number of sequences + 1", 1});
-    if (offsetPerBatch)
-      result.push_back({cumulative, offset, "number of sequences + 1", 1});
-  } else if (offsetPerBatch) { // A5
-    result.push_back({offset, dim(query, 0), "batch size"});
+    for (OperandSize size : perBatch)
+      result.push_back({cumulative, size, "number of sequences + 1", 1});
+  } else {
+    for (OperandSize size : perBatch)
+      result.push_back({size, dim(query, 0), "batch size"});
   }
   if (op.getCounts()) // A7
     result.push_back(

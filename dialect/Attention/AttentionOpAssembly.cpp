@@ -55,9 +55,14 @@ ParseResult attn::finishScoreAndMask(OpAsmParser &parser, ParsedRegion &score,
 
 namespace {
 
+/// Whether an op's dropout may be that of a part of another op's (A8).
+template <typename Op>
+constexpr bool canBePart = requires(Op op) { op.getDropoutLine(); };
+
 /// What the ops have in common.
 struct CommonOperands {
-  OperandSegment inputs, outs, scale, offset, sink, sequences, counts, dropout;
+  OperandSegment inputs, outs, scale, offset, sink, sequences, counts, dropout,
+      dropoutLine, dropoutKey;
   ParsedRegion score, mask;
 };
 
@@ -115,9 +120,12 @@ ParseResult parseOffset(OpAsmParser &parser, OperandSegment &offset,
   return parser.parseRParen();
 }
 
-/// `(number, %seed, %call)`, or with a `%line`.
+/// `(number, %seed, %call)` and, of an op that may be a part, `, %line`,
+/// `, key = %key : type` and `, heads = number`.
+template <typename Op>
 ParseResult parseDropout(OpAsmParser &parser, OperandSegment &dropout,
-                         FloatAttr &rate, bool canBePart) {
+                         OperandSegment &line, OperandSegment &key,
+                         typename Op::Properties &properties) {
   Builder &builder = parser.getBuilder();
   double number;
   dropout.operands.resize(2);
@@ -126,18 +134,37 @@ ParseResult parseDropout(OpAsmParser &parser, OperandSegment &dropout,
       parser.parseComma() || parser.parseOperand(dropout.operands[1]))
     return failure();
   dropout.types = {builder.getI64Type(), builder.getI32Type()};
-  if (canBePart && succeeded(parser.parseOptionalComma())) {
-    if (parser.parseOperand(dropout.operands.emplace_back()))
-      return failure();
-    dropout.types.push_back(builder.getIndexType());
+  properties.dropout_rate = builder.getF64FloatAttr(number);
+  if constexpr (canBePart<Op>) {
+    bool goesOn = succeeded(parser.parseOptionalComma());
+    OptionalParseResult given;
+    if (goesOn)
+      given = parser.parseOptionalOperand(line.operands.emplace_back());
+    if (given.has_value()) {
+      line.types.push_back(builder.getIndexType());
+      if (*given)
+        return failure();
+      goesOn = succeeded(parser.parseOptionalComma());
+    } else {
+      line.operands.clear();
+    }
+    if (goesOn && succeeded(parser.parseOptionalKeyword("key"))) {
+      if (parser.parseEqual() ||
+          parser.parseOperand(key.operands.emplace_back()) ||
+          parser.parseColonType(key.types.emplace_back()))
+        return failure();
+      goesOn = succeeded(parser.parseOptionalComma());
+    }
+    int64_t heads;
+    if (goesOn) {
+      if (parser.parseKeyword("heads") || parser.parseEqual() ||
+          parser.parseInteger(heads))
+        return failure();
+      properties.dropout_heads = builder.getI64IntegerAttr(heads);
+    }
   }
-  rate = builder.getF64FloatAttr(number);
   return parser.parseRParen();
 }
-
-/// Whether an op's dropout may be that of a part of the heads.
-template <typename Op>
-constexpr bool canBePart = requires(Op op) { op.getDropoutLine(); };
 
 /// The clauses that all ops have, behind the op's own, and the attributes.
 template <typename Op>
@@ -159,8 +186,9 @@ ParseResult parseClausesOf(OpAsmParser &parser, OperationState &state,
        operandClause(parser, "sink", operands.sink),
        {"dropout",
         [&] {
-          return parseDropout(parser, operands.dropout, properties.dropout_rate,
-                              canBePart<Op>);
+          return parseDropout<Op>(parser, operands.dropout,
+                                  operands.dropoutLine, operands.dropoutKey,
+                                  properties);
         }},
        scoreClause(parser, operands.score, operands.inputs),
        maskClause(parser, operands.mask)});
@@ -232,8 +260,7 @@ static ParseResult parseRest(OpAsmParser &parser, OperationState &state,
     return failure();
   OperandSegment ofQuery = getOnly(sequences, 0), ofKey = getOnly(sequences, 1),
                  seed = getOnly(operands.dropout, 0),
-                 call = getOnly(operands.dropout, 1),
-                 line = getOnly(operands.dropout, 2);
+                 call = getOnly(operands.dropout, 1);
   SmallVector<OperandSegment *> segments = {&operands.outs,
                                             &operands.scale,
                                             &operands.offset,
@@ -243,7 +270,8 @@ static ParseResult parseRest(OpAsmParser &parser, OperationState &state,
                                             &operands.counts,
                                             &seed,
                                             &call,
-                                            &line,
+                                            &operands.dropoutLine,
+                                            &operands.dropoutKey,
                                             &operands.score.captures,
                                             &operands.mask.captures};
   llvm::append_range(segments, behind);
@@ -477,9 +505,14 @@ template <typename Op> static void printRegions(OpAsmPrinter &printer, Op op) {
     printer << " dropout(";
     printer.printFloat(rate.getValue());
     printer << ", " << op.getDropoutSeed() << ", " << op.getDropoutCall();
-    if constexpr (canBePart<Op>)
+    if constexpr (canBePart<Op>) {
       if (Value line = op.getDropoutLine())
         printer << ", " << line;
+      if (Value key = op.getDropoutKey())
+        printer << ", key = " << key << " : " << key.getType();
+      if (std::optional<uint64_t> heads = op.getDropoutHeads())
+        printer << ", heads = " << *heads;
+    }
     printer << ')';
   }
   printScoreAndMask(printer, op.getScore(), op.getScoreCaptures(), op.getMask(),

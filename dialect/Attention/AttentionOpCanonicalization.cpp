@@ -159,11 +159,13 @@ template <typename Op> struct EraseZeros : OpRewritePattern<Op> {
     }
     if (op.hasDropout() && op.getDropoutRate()->isZero()) {
       rewriter.modifyOpInPlace(op, [&] {
-        op.removeDropoutRateAttr();
-        op.getDropoutSeedMutable().clear();
-        op.getDropoutCallMutable().clear();
-        if constexpr (std::is_same_v<Op, AttentionOp>)
-          op.getDropoutLineMutable().clear();
+        if constexpr (std::is_same_v<Op, AttentionOp>) {
+          op.removeDropout();
+        } else {
+          op.removeDropoutRateAttr();
+          op.getDropoutSeedMutable().clear();
+          op.getDropoutCallMutable().clear();
+        }
       });
       return success();
     }

@@ -14,8 +14,7 @@
 //            of dropout, both join the line
 //   row   i  joins the offset, and so the position `p`
 //
-// Not tiled: sequences with numbers of queries of their own; with dropout, some
-// heads of several batch entries, whose lines do not follow one another.
+// Not tiled: sequences with numbers of queries of their own.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,7 +41,7 @@ public:
   FailureOr<TilingResult> tile() {
     if (op->getNumResults() == 0 || op.isRagged())
       return failure();
-    if (failed(findKeyHeads()) || failed(checkLines()) || failed(emitOffset()))
+    if (failed(findKeyHeads()) || failed(emitOffset()))
       return failure();
     Value query = slice(op.getQuery(), {offsets[0], offsets[1], offsets[2]},
                         {sizes[0], sizes[1], sizes[2]});
@@ -58,6 +57,7 @@ public:
       sink = slice(sink, offsets.slice(1, sinkRank), sizes.slice(1, sinkRank));
     }
 
+    Value dropoutKey = sliceDropoutKey();
     auto tile = cast<AttentionOp>(b.clone(*op));
     tile.shiftRegionIndex(b, AttentionOp::RegionIndex::Batch, offsets[0],
                           sizes[0]);
@@ -69,6 +69,10 @@ public:
     tile.getOutsMutable().assign(outs);
     tile.setBottomRight(false);
     tile.getOffsetMutable().assign(offset);
+    if (dropoutKey)
+      tile.getDropoutKeyMutable().assign(dropoutKey);
+    if (op.hasDropout())
+      setDropoutHeads(tile);
     if (sink)
       tile.getSinkMutable().assign(sink);
     for (auto [result, init] : llvm::zip(tile.getResults(), outs))
@@ -103,11 +107,23 @@ private:
     return success();
   }
 
-  /// Of dropout, A8.
-  LogicalResult checkLines() {
-    bool follow = getConstantIntValue(sizes[0]) == 1 ||
-                  getConstantIntValue(sizes[1]) == op.getNumQueryHeads();
-    return success(follow || !op.hasDropout());
+  /// Lines of one batch entry follow one another whatever the whole has, A8.
+  void setDropoutHeads(AttentionOp tile) {
+    if (getConstantIntValue(sizes[0]) == 1)
+      tile.removeDropoutHeadsAttr();
+    else if (getConstantIntValue(sizes[1]) != op.getNumQueryHeads())
+      tile.setDropoutHeads(uint64_t(op.getDropoutHeadsOfWhole()));
+  }
+
+  /// Of the tile's batch entries, A8; null without one.
+  Value sliceDropoutKey() {
+    Value key = op.getDropoutKey();
+    if (!key || !isa<RankedTensorType>(key.getType()))
+      return key;
+    if (getConstantIntValue(sizes[0]) != 1)
+      return slice(key, offsets.take_front(), sizes.take_front());
+    Value batch = getValueOrCreateConstantIndexOp(b, loc, offsets[0]);
+    return tensor::ExtractOp::create(b, loc, key, batch);
   }
 
   /// The position of the tile's first row, A5.
@@ -213,7 +229,7 @@ void AttentionOp::shiftRegionIndex(OpBuilder &builder, RegionIndex index,
   builder.setInsertionPoint(*this);
   if (hasDropout() && getConstantIntValue(first) != 0)
     shiftLine(builder, *this, first,
-              index == RegionIndex::Batch ? getNumQueryHeads() : 1);
+              index == RegionIndex::Batch ? getDropoutHeadsOfWhole() : 1);
   shiftArgument(builder, getScore(), number + 1, first, size,
                 getScoreCapturesMutable());
   shiftArgument(builder, getMask(), number, first, size,

@@ -178,10 +178,24 @@ template <typename Op> LogicalResult verifyDropout(Op op) { // A8
   if (any && !all)
     return op.emitOpError(
         "expected 'dropout_rate', 'dropout_seed' and 'dropout_call' together");
-  if constexpr (requires { op.getDropoutLine(); })
-    if (op.getDropoutLine() && !any)
-      return op.emitOpError("expected 'dropout_line' only beside "
-                            "'dropout_rate', got it alone");
+  if constexpr (requires { op.getDropoutLine(); }) {
+    for (auto [isGiven, name] :
+         {std::pair(bool(op.getDropoutLine()), "dropout_line"),
+          std::pair(bool(op.getDropoutKey()), "dropout_key"),
+          std::pair(bool(op.getDropoutHeadsAttr()), "dropout_heads")})
+      if (isGiven && !any)
+        return op.emitOpError("expected '")
+               << name << "' only beside 'dropout_rate', got it alone";
+    if (Value key = op.getDropoutKey(); key && !key.getType().isIndex())
+      if (failed(verifyShaped(op, key, "dropout_key",
+                              {op.isPacked() ? "N" : "B"},
+                              IndexType::get(op.getContext()))))
+        return failure();
+    if (op.getDropoutHeadsOfWhole() < op.getNumQueryHeads())
+      return op.emitOpError("expected 'dropout_heads' of at least the ")
+             << op.getNumQueryHeads() << " query heads, got "
+             << op.getDropoutHeadsOfWhole();
+  }
   return all ? verifyDropoutRate(op, op.getDropoutRateAttr(), "dropout_rate")
              : success();
 }

@@ -119,10 +119,11 @@ def Attn_AttentionBackwardOp : Attn_Op<"attention_backward", [
     Optional<AnyType>:$sink, Optional<AnyType>:$cumulative_query,
     Optional<AnyType>:$cumulative_key, Optional<AnyType>:$counts,
     Optional<I64>:$dropout_seed, Optional<I32>:$dropout_call,
-    Optional<Index>:$dropout_line,
+    Optional<Index>:$dropout_line, Optional<AnyType>:$dropout_key,
     Variadic<AnyType>:$score_captures, Variadic<AnyType>:$mask_captures,
     OptionalAttr<F64Attr>:$static_scale, UnitAttr:$bottom_right,
-    OptionalAttr<F64Attr>:$dropout_rate, UnitAttr:$of_sink,
+    OptionalAttr<F64Attr>:$dropout_rate,
+    OptionalAttr<I64Attr>:$dropout_heads, UnitAttr:$of_sink,
     DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$of_captures);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region AnyRegion:$score, AnyRegion:$mask);

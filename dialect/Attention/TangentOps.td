@@ -105,13 +105,14 @@ def Attn_AttentionTangentOp : Attn_Op<"attention_tangent", [
     Optional<AnyType>:$sink, Optional<AnyType>:$cumulative_query,
     Optional<AnyType>:$cumulative_key, Optional<AnyType>:$counts,
     Optional<I64>:$dropout_seed, Optional<I32>:$dropout_call,
-    Optional<Index>:$dropout_line,
+    Optional<Index>:$dropout_line, Optional<AnyType>:$dropout_key,
     Variadic<AnyType>:$score_captures, Variadic<AnyType>:$mask_captures,
     Optional<AnyType>:$query_tangent, Optional<AnyType>:$key_tangent,
     Optional<AnyType>:$value_tangent, Optional<AnyType>:$sink_tangent,
     Variadic<AnyType>:$capture_tangents,
     OptionalAttr<F64Attr>:$static_scale, UnitAttr:$bottom_right,
     OptionalAttr<F64Attr>:$dropout_rate,
+    OptionalAttr<I64Attr>:$dropout_heads,
     DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$of_captures);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region AnyRegion:$score, AnyRegion:$mask);

@@ -217,7 +217,7 @@ LogicalResult verifyDropout(OnlineAttentionOp op) {
   auto given =
       llvm::count_if(operands, [](Value operand) { return bool(operand); }) +
       op.hasDropout();
-  if (given == 0)
+  if (given == 0 && !op.getDropoutKey())
     return success();
   if (given < 4)
     return op.emitOpError("expected 'dropout_rate', 'dropout_seed', "
@@ -357,8 +357,14 @@ Value OnlineSoftmaxOp::getCapture(BlockArgument argument) {
 }
 
 //===----------------------------------------------------------------------===//
-// attn.online_dropout
+// Dropout
 //===----------------------------------------------------------------------===//
+
+Value OnlineAttentionOp::createDropoutKey(OpBuilder &builder, Value key) {
+  if (!getDropoutKey())
+    return key;
+  return builder.createOrFold<arith::AddIOp>(getLoc(), getDropoutKey(), key);
+}
 
 LogicalResult OnlineDropoutOp::verify() {
   if (getOuts().size() != 1)

@@ -111,8 +111,9 @@ def Attn_OnlineAttentionOp : Attn_OnlineOp<"online_attention", [
 
     If `first` is true, O counts as 0, whatever it holds.
 
-    `dropout(rate, seed, call, line)` is that of `attn.online_dropout`; without it,
-    nothing is dropped.
+    `dropout(rate, seed, call, line)` is that of `attn.online_dropout`, whose keys
+    begin with `first_key`, or, with a `key` after the line, with the sum of both;
+    without it, nothing is dropped.
 
     With `in_pages`, keys, and values that are not packed, are rows of an
     `attn.cache_read` from that of `first_key` on, which lie in several pages; of a
@@ -134,7 +135,7 @@ def Attn_OnlineAttentionOp : Attn_OnlineOp<"online_attention", [
     Index:$num_queries, I1:$exact, Optional<I1>:$first,
     Optional<AnyFloat>:$scale, Optional<I64>:$dropout_seed,
     Optional<I32>:$dropout_call, Optional<Index>:$dropout_line,
-    Variadic<AnyType>:$score_captures, Variadic<AnyType>:$mask_captures,
+    Optional<Index>:$dropout_key, Variadic<AnyType>:$score_captures, Variadic<AnyType>:$mask_captures,
     DefaultValuedAttr<Attn_OnlineLayoutAttr,
                       "::mlir::attn::OnlineLayout::Lanes">:$layout,
     UnitAttr:$packed_values, UnitAttr:$keeps_packs, UnitAttr:$in_pages,
@@ -153,7 +154,7 @@ def Attn_OnlineAttentionOp : Attn_OnlineOp<"online_attention", [
     `at` `(` $batch `,` $head `,` $position `,` $first_key `)`
     `queries` `(` $num_queries `)` `exact` `(` $exact `)`
     (`first` `(` $first^ `)`)? (`scale` `(` $scale^ `:` type($scale) `)`)?
-    (`dropout` `(` $dropout_rate^ `,` $dropout_seed `,` $dropout_call `,` $dropout_line `)`)?
+    (`dropout` `(` $dropout_rate^ `,` $dropout_seed `,` $dropout_call `,` $dropout_line (`,` $dropout_key^)? `)`)?
     custom<PointwiseRegion>("\"score\"", $score_region, $score_captures,
                             type($score_captures))
     custom<PointwiseRegion>("\"mask\"", $mask_region, $mask_captures,
@@ -167,6 +168,8 @@ def Attn_OnlineAttentionOp : Attn_OnlineOp<"online_attention", [
     bool hasScore() { return !getScoreRegion().empty(); }
     bool hasMask() { return !getMaskRegion().empty(); }
     bool hasDropout() { return getDropoutRate().has_value(); }
+    /// The number that dropout has of a key, an index (A8).
+    Value createDropoutKey(OpBuilder &builder, Value key);
     /// Whether query and O have a row for each query: in rows and for mma.
     bool hasRowPerQuery() {
       return getLayout() == OnlineLayout::Rows || getLayout() == OnlineLayout::Mma;
@@ -272,7 +275,7 @@ def Attn_OnlineDropoutOp : Attn_Op<"online_dropout", [
     the weights, `(K, L)`, of which the first `num_keys` rows are multiplied by
     `1 / (1 - rate)` or by 0; up to 3 rows after them may be, too. `rate` is a
     constant in `[0, 1)`, `line` is `b * Hq + h`, `position` the position `p` of
-    query 0, and `first_key` the `j` of key 0. A weight of -0.0, which says that
+    query 0, and `first_key` the `j` of key 0, all of the whole that A8 speaks of. A weight of -0.0, which says that
     its position is hidden, stays.
   }];
   let arguments = (ins

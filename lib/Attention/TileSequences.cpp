@@ -336,6 +336,9 @@ private:
     Value offset = op.getOffset();
     if (offset && isa<RankedTensorType>(offset.getType()))
       sequence.getOffsetMutable().assign(b.load(offset, n));
+    if (Value key = op.getDropoutKey();
+        key && isa<RankedTensorType>(key.getType()))
+      sequence.getDropoutKeyMutable().assign(b.load(key, n));
     sequence.getQueryMutable().assign(extractRows(op.getQuery(), rows));
     sequence.getKeyMutable().assign(
         extractRows(op.getKey(), sequences.emitKeyRows(n, op.getKey())));

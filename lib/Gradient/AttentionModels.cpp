@@ -36,11 +36,13 @@ static Value emitLogSumExp(GradientBuilder &b, AttentionOp &op) {
   assign(attention.getDropoutSeedMutable(), op.getDropoutSeed());
   assign(attention.getDropoutCallMutable(), op.getDropoutCall());
   assign(attention.getDropoutLineMutable(), op.getDropoutLine());
+  assign(attention.getDropoutKeyMutable(), op.getDropoutKey());
   attention.getScoreCapturesMutable().assign(op.getScoreCaptures());
   attention.getMaskCapturesMutable().assign(op.getMaskCaptures());
   attention.setStaticScaleAttr(op.getStaticScaleAttr());
   attention.setBottomRight(op.getBottomRight());
   attention.setDropoutRateAttr(op.getDropoutRateAttr());
+  attention.setDropoutHeadsAttr(op.getDropoutHeadsAttr());
   attention->setDiscardableAttrs(op->getDiscardableAttrDictionary());
   attention.getScore().takeBody(op.getScore());
   attention.getMask().takeBody(op.getMask());

@@ -328,9 +328,8 @@ Value QueryTiles<Op>::emitRegions(const DerivativeUnit &unit,
 template <typename Op>
 Value QueryTiles<Op>::emitDropout(const DerivativeUnit &unit,
                                   const QueryTile &tile, Value firstKey) {
-  Value line = b.add(b.mul(unit.number, op.getNumQueryHeads()), tile.head);
-  if (op.getDropoutLine())
-    line = b.add(line, op.getDropoutLine());
+  Value line = op.createDropoutLine(b, unit.number, tile.head);
+  firstKey = op.createDropoutKey(b, unit.number, firstKey);
   Value ones = b.fill(empty({keys, lanes}), 1.0);
   return OnlineDropoutOp::create(b, TypeRange(ones), ones, op.getDropoutSeed(),
                                  op.getDropoutCall(), line, tile.position,

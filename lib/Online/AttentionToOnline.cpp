@@ -79,7 +79,7 @@ public:
         b.index(rows), exact,
         /*first=*/Value(), scalesQuery(op, layout) ? Value() : emitScale(),
         op.getDropoutSeed(), op.getDropoutCall(), emitDropoutLine(),
-        op.getScoreCaptures(), op.getMaskCaptures(), layout,
+        emitDropoutKey(), op.getScoreCaptures(), op.getMaskCaptures(), layout,
         /*packed_values=*/false, /*keeps_packs=*/false, /*in_pages=*/false,
         /*bounded=*/false,
         /*next_tile=*/0, op.getDropoutRateAttr());
@@ -174,6 +174,12 @@ private:
     if (!op.hasDropout() || op.getDropoutLine())
       return op.getDropoutLine();
     return b.index(0);
+  }
+  /// Of key 0 in what this is a part of; null if it is none.
+  Value emitDropoutKey() {
+    if (!op.getDropoutKey())
+      return {};
+    return op.createDropoutKey(b, b.index(0), b.index(0));
   }
 
   /// Position of the first query, A5.

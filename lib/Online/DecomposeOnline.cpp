@@ -161,7 +161,8 @@ private:
       weights = OnlineDropoutOp::create(
                     b, TypeRange(weights), weights, op.getDropoutSeed(),
                     op.getDropoutCall(), op.getDropoutLine(), op.getPosition(),
-                    firstKey, b.index(numKeys), op.getDropoutRateAttr())
+                    op.createDropoutKey(b, firstKey), b.index(numKeys),
+                    op.getDropoutRateAttr())
                     .getResult(0);
     if (lead)
       weights = b.insert(weights, all, leadOffsets(), maximumSizes());

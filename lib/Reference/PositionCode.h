@@ -63,10 +63,13 @@ public:
   Value emitDropout(const RowPosition &row, Value j, Value weight) {
     double rate = op.getDropoutRate()->convertToDouble();
     std::array<Value, 2> key = buildPhiloxKey(*this, op.getDropoutSeed());
-    Value line = add(mul(row.number, op.getNumQueryHeads()), row.head);
-    if constexpr (!std::is_same_v<Op, MultiTokenAttentionOp>)
-      if (Value first = op.getDropoutLine())
-        line = add(line, first);
+    Value line;
+    if constexpr (std::is_same_v<Op, MultiTokenAttentionOp>) {
+      line = add(mul(row.number, op.getNumQueryHeads()), row.head);
+    } else {
+      line = op.createDropoutLine(*this, row.number, row.head);
+      j = op.createDropoutKey(*this, row.number, j);
+    }
     Value keep = buildIsKept(*this, rate, key, j, row.position, line,
                              op.getDropoutCall());
     Value scaled = mulF(weight, real(1.0 / (1.0 - rate)));

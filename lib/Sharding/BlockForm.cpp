@@ -15,11 +15,11 @@
 //               batch, one for each sequence
 //   sequences,  are cut to the part
 //   counts
+//   dropout     says which batch entry, head and key are the part's first ones
 //
 //===----------------------------------------------------------------------===//
 
 #include "lib/Sharding/BlockForm.h"
-#include "lib/Regions/Philox.h"
 
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
@@ -29,10 +29,9 @@ using namespace mlir::attn;
 namespace {
 /// Numbers of the arguments of a mask region; a score has another one before.
 enum IndexArgument : unsigned {
-  kBatchIndex,
-  kHeadIndex,
-  kPositionIndex,
-  kKeyIndex
+  kBatchIndex = 0,
+  kHeadIndex = 1,
+  kKeyIndex = 3
 };
 } // namespace
 
@@ -122,14 +121,22 @@ static void moveIndex(IndexBuilder &b, Op op, IndexArgument index,
               [](Block &, unsigned, Value captured) { return captured; });
 }
 
+/// How many batch entries or sequences a part has.
+template <typename Op>
+static OpFoldResult countSequences(IndexBuilder &b, Op whole,
+                                   const Extent &batch) {
+  if (!whole.isPacked())
+    return batch.count(b);
+  OpFoldResult bounds = b.size(whole.getCumulativeQuery(), 0);
+  return b.apply(b.getAffineSymbolExpr(0) - 1, {bounds});
+}
+
 /// The key of row 0 of a part of packed keys, in each sequence.
 template <typename Op>
 static Value createFirstKeys(IndexBuilder &b, Op whole, RowSpan part) {
   Value bounds = whole.getCumulativeKey();
   Value last = b.sub(b.dim(bounds, 0), 1);
-  OpFoldResult count = b.size(whole.getCumulativeQuery(), 0);
-  AffineExpr symbol = b.getAffineSymbolExpr(0);
-  return generate(b, b.apply(symbol - 1, {count}), b.getIndexType(),
+  return generate(b, countSequences(b, whole, {}), b.getIndexType(),
                   [&](Value n) {
                     Value first = b.loadIndex(bounds, b.min(n, last));
                     return b.max(b.sub(part.first, first), 0);
@@ -147,11 +154,7 @@ static Value createOffset(IndexBuilder &b, Op whole,
     Value position = emitSequenceRows(b, whole, extents, b.index(0)).position;
     return b.add(position, queries.first);
   }
-  AffineExpr symbol = b.getAffineSymbolExpr(0);
-  OpFoldResult count =
-      whole.isPacked()
-          ? b.apply(symbol - 1, {b.size(whole.getCumulativeQuery(), 0)})
-          : OpFoldResult(extents.batch.count(b));
+  OpFoldResult count = countSequences(b, whole, extents.batch);
   Value first = extents.batch.first(b);
   return generate(b, count, b.getI64Type(), [&](Value n) {
     Value number = whole.isPacked() ? n : b.add(first, n);
@@ -161,47 +164,45 @@ static Value createOffset(IndexBuilder &b, Op whole,
   });
 }
 
-template <typename Op> static void removeDropout(Op op) {
-  op.removeDropoutRateAttr();
-  op.getDropoutSeedMutable().clear();
-  op.getDropoutCallMutable().clear();
-}
-
-/// Lets the mask hide what dropout drops, by the numbers of the region's
-/// arguments, of so many query heads, and removes the dropout.
+/// Gives the dropout of a part the counters of the whole (A8). `firstKeys` are
+/// those of the part, one number or one of each sequence; null if it has all.
 template <typename Op>
-static void moveDropoutToMask(IndexBuilder &b, Op op, int64_t numHeads) {
-  OpBuilder::InsertionGuard guard(b);
-  Region &region = op.getMask();
-  if (region.empty()) {
-    SmallVector<Type> types(Op::kNumMaskArguments, b.getIndexType());
-    b.createBlock(&region, {}, types,
-                  SmallVector<Location>(types.size(), b.getLoc()));
-    YieldOp::create(b, b.boolean(true));
+static void moveDropout(IndexBuilder &b, Op op, Op whole,
+                        const AttentionExtents &extents, Value firstKeys) {
+  int64_t heads = int64_t(whole.getDropoutHeads().value_or(
+      uint64_t(*getConstantIntValue(extents.heads.total))));
+  Value line =
+      b.add(b.mul(extents.batch.first(b), heads), extents.heads.first(b));
+  if (Value ofWhole = whole.getDropoutLine())
+    line = b.add(ofWhole, line);
+  if (getConstantIntValue(line) != 0)
+    op.getDropoutLineMutable().assign(line);
+  if (heads != op.getNumQueryHeads())
+    op.setDropoutHeads(uint64_t(heads));
+  if (!firstKeys || getConstantIntValue(firstKeys) == 0)
+    return;
+  auto isOfEach = [](Value keys) {
+    return keys && isa<RankedTensorType>(keys.getType());
+  };
+  Value keys;
+  if (isOfEach(firstKeys) || isOfEach(whole.getDropoutKey())) {
+    Value first = whole.isPacked() ? b.index(0) : extents.batch.first(b);
+    keys = generate(b, countSequences(b, whole, extents.batch),
+                    b.getIndexType(), [&](Value n) {
+                      Value key = isOfEach(firstKeys) ? b.load(firstKeys, n)
+                                                      : firstKeys;
+                      return whole.createDropoutKey(b, b.add(first, n), key);
+                    });
+  } else {
+    keys = whole.createDropoutKey(b, b.index(0), firstKeys);
   }
-  Block &block = region.front();
-  MutableOperandRange captures = op.getMaskCapturesMutable();
-  captures.append(op.getDropoutSeed());
-  captures.append(op.getDropoutCall());
-  Value seed = block.addArgument(b.getI64Type(), b.getLoc()),
-        call = block.addArgument(b.getI32Type(), b.getLoc());
-  auto yield = cast<YieldOp>(block.getTerminator());
-  b.setInsertionPoint(yield);
-  Value heads = b.index(numHeads);
-  Value line = b.add(b.mul(block.getArgument(kBatchIndex), heads),
-                     block.getArgument(kHeadIndex)); // A8
-  Value isKept =
-      buildIsKept(b, op.getDropoutRateAttr().getValueAsDouble(),
-                  buildPhiloxKey(b, seed), block.getArgument(kKeyIndex),
-                  block.getArgument(kPositionIndex), line, call);
-  yield.getValueMutable().assign(b.bitAnd(yield.getValue(), isKept));
-  removeDropout(op);
+  op.getDropoutKeyMutable().assign(keys);
 }
 
 template <typename Op>
 Op attn::emitBlock(IndexBuilder &b, Op whole, const AttentionExtents &extents,
                    const BlockOperands &part, Value key, Value value,
-                   RowSpan keys, ValueRange outs, bool keepsAll) {
+                   RowSpan keys, ValueRange outs) {
   // Whole rows of a batch are where they were: what says so stays.
   bool hasAllRows = extents.batch.isWhole() && extents.numQueryRanks == 1 &&
                     extents.numKeyRanks == 1;
@@ -239,22 +240,24 @@ Op attn::emitBlock(IndexBuilder &b, Op whole, const AttentionExtents &extents,
           return clamp(b, b.sub(count, part.queries.first), part.queries.count);
         }));
   }
-  if (op.hasDropout() && keepsAll)
-    removeDropout(op);
-  else if (op.hasDropout())
-    moveDropoutToMask(b, op, *getConstantIntValue(extents.heads.total));
+  Value firstKeys; // One number, or one of each sequence.
+  if (!hasAllRows)
+    firstKeys =
+        op.getCumulativeKey() ? createFirstKeys(b, whole, keys) : keys.first;
+  if (op.hasDropout())
+    moveDropout(b, op, whole, extents, firstKeys);
   if (hasAllRows) {
     // So are keys.
   } else if (op.getCumulativeKey()) {
     op.getCumulativeKeyMutable().assign(
         cutBounds(b, whole.getCumulativeKey(), keys));
-    moveIndex(b, op, kKeyIndex, createFirstKeys(b, whole, keys),
+    moveIndex(b, op, kKeyIndex, firstKeys,
               [&](Block &block, unsigned firstIndex, Value firstKeys) -> Value {
                 return b.load(firstKeys,
                               block.getArgument(firstIndex + kBatchIndex));
               });
   } else {
-    moveIndex(b, op, kKeyIndex, keys.first);
+    moveIndex(b, op, kKeyIndex, firstKeys);
   }
   if (!op.isPacked())
     moveIndex(b, op, kBatchIndex, extents.batch.first(b));
@@ -279,7 +282,7 @@ Op attn::emitBlock(IndexBuilder &b, Op whole, const AttentionExtents &extents,
       IndexBuilder &, Op, const AttentionExtents &, Value);                    \
   template Op attn::emitBlock(IndexBuilder &, Op, const AttentionExtents &,    \
                               const BlockOperands &, Value, Value, RowSpan,    \
-                              ValueRange, bool);
+                              ValueRange);
 ATTN_INSTANTIATE_BLOCK_FORM(AttentionOp)
 ATTN_INSTANTIATE_BLOCK_FORM(AttentionBackwardOp)
 #undef ATTN_INSTANTIATE_BLOCK_FORM

@@ -43,13 +43,11 @@ struct BlockOperands {
 
 /// Emits the attention of a block of keys, or its gradients, whose regions see
 /// what those of `whole` do. `outs` are an output and, if there is a second
-/// one, a log-sum-exp; or gradients, but not that of the sink. It has no sink,
-/// and the mask hides what dropout drops, unless `keepsAll`: nothing is dropped
-/// then.
+/// one, a log-sum-exp; or gradients, but not that of the sink. It has no sink.
 template <typename Op>
 Op emitBlock(IndexBuilder &b, Op whole, const AttentionExtents &extents,
              const BlockOperands &queries, Value key, Value value, RowSpan keys,
-             ValueRange outs, bool keepsAll = false);
+             ValueRange outs);
 
 } // namespace mlir::attn
 

@@ -27,11 +27,8 @@
 //
 //   state = merge of attention(query, keys, values) of all ranks, and the sink
 //
-// States are outputs, in the type of sums, and log-sum-exps. With dropout, the
-// mask hides what is dropped from one attention, and another one, of a value of
-// one element, gives the log-sum-exp of all:
-//
-//   output = output of the kept * exp(lse of the kept - lse) / (1 - rate)
+// States are outputs, in the type of sums, and log-sum-exps, which are those
+// before dropout.
 //
 //===----------------------------------------------------------------------===//
 
@@ -70,15 +67,11 @@ public:
     RowSpan keys{extents.keys.first(b), extents.keys.count(b)};
     if (extents.isZigzag)
       return computePieces(keys);
-    if (whole.hasDropout())
-      return finish(
-          merge(createInitial(), computeBlock({query, queries}, whole.getKey(),
-                                              whole.getValue(), keys)));
     return computeAlone(keys);
   }
 
 private:
-  /// Output and log-sum-exp, and with dropout the log-sum-exp of all keys.
+  /// Output and log-sum-exp.
   using State = SmallVector<Value>;
 
   /// Sizes of a log-sum-exp, and of an output, of some queries.
@@ -107,15 +100,10 @@ private:
   /// The same where its queries are in two pieces.
   SmallVector<Value> computePieces(RowSpan keys) {
     Value key = whole.getKey(), value = whole.getValue();
-    State initial;
-    if (whole.hasDropout()) {
-      initial = createInitial();
-    } else {
-      initial.push_back(b.empty(output, whole.getElementType()));
-      if (whole.getLogSumExp())
-        initial.push_back(b.empty(rows, sums));
-    }
-    State all = b.loop(
+    SmallVector<Value> initial = {b.empty(output, whole.getElementType())};
+    if (whole.getLogSumExp())
+      initial.push_back(b.empty(rows, sums));
+    return b.loop(
         0, extents.getNumSlots(), 1, initial,
         [&](Value slot, ValueRange carried) -> SmallVector<Value> {
           const Extent &all = extents.queries;
@@ -126,25 +114,19 @@ private:
                              ofWhole};
           // One box for both ways, so that what is carried stays in its place.
           SmallVector<Box> places;
-          State soFar, next;
+          SmallVector<Value> soFar, next;
           for (Value ofAll : carried) {
             places.push_back(getRowBox(b, ofAll, own));
             soFar.push_back(b.extract(ofAll, places.back()));
           }
-          if (whole.hasDropout()) {
-            next = merge(soFar, computeBlock(part, key, value, keys));
-          } else {
-            AttentionOp op =
-                emitBlock(b, whole, extents, part, key, value, keys, soFar);
-            addSink(op);
-            llvm::append_range(next, op.getResults());
-          }
+          AttentionOp op =
+              emitBlock(b, whole, extents, part, key, value, keys, soFar);
+          addSink(op);
           for (auto [ofAll, ofPiece, place] :
-               llvm::zip_equal(carried, next, places))
-            ofPiece = b.insert(ofPiece, ofAll, place);
+               llvm::zip_equal(carried, op.getResults(), places))
+            next.push_back(b.insert(ofPiece, ofAll, place));
           return next;
         });
-    return whole.hasDropout() ? finish(all) : all;
   }
 
   /// That of the heads of the rank.
@@ -164,11 +146,9 @@ private:
         b.fill(b.empty(output, sums), 0.0),
         b.fill(b.empty(rows, sums), -b.kInfinity),
     };
-    if (whole.hasDropout())
-      state.push_back(b.fill(b.empty(rows, sums), -b.kInfinity));
     // Joins each row once (M3), but those that are no queries (A7).
     if (Value sink = whole.getSink())
-      state.back() = broadcastSink(sink, state.back());
+      state[1] = broadcastSink(sink, state[1]);
     return state;
   }
 
@@ -220,50 +200,21 @@ private:
                               output = getOutput(part.query);
     SmallVector<Value> outs = {b.empty(output, element), b.empty(rows, sums)};
     AttentionOp op = emitBlock(b, whole, extents, part, key, value, keys, outs);
-    // With dropout, it joins all keys, those that are dropped too.
-    if (withSink && !whole.hasDropout())
+    if (withSink)
       addSink(op);
     State state(op.getResults());
     if (element != sums)
       state[0] = b.map({state[0]}, b.empty(output, sums),
                        [&](ValueRange e) { return b.convert(e[0], sums); });
-    if (whole.hasDropout()) {
-      SmallVector<OpFoldResult> sizes = b.sizes(value), thin = output;
-      sizes[3] = thin[3] = b.getIndexAttr(1);
-      Value column = b.slice(value, b.zeros(4), sizes);
-      SmallVector<Value> ofAll = {b.empty(thin, element), b.empty(rows, sums)};
-      AttentionOp kept = emitBlock(b, whole, extents, part, key, column, keys,
-                                   ofAll, /*keepsAll=*/true);
-      if (withSink)
-        addSink(kept);
-      state.push_back(kept.getResult(1));
-    }
     return state;
   }
 
   State merge(ValueRange first, ValueRange second) {
-    auto mergeParts = [&](Value output1, Value lse1, Value output2,
-                          Value lse2) {
-      // In the place of the first part, which it is of no use after.
-      Value outs[] = {output1, lse1};
-      return MergeOp::create(b, ValueRange(outs).getTypes(), output1, lse1,
-                             output2, lse2, outs);
-    };
-    MergeOp merged = mergeParts(first[0], first[1], second[0], second[1]);
-    State state(merged.getResults());
-    if (whole.hasDropout()) {
-      Value nothing = createNoOutput(first[2]);
-      state.push_back(
-          mergeParts(nothing, first[2], nothing, second[2]).getResult(1));
-    }
-    return state;
-  }
-
-  /// Where only log-sum-exps are merged.
-  Value createNoOutput(Value lse) {
-    SmallVector<OpFoldResult> thin = b.sizes(lse);
-    thin.push_back(b.getIndexAttr(1));
-    return b.fill(b.empty(thin, sums), 0.0);
+    // In the place of the first part, which it is of no use after.
+    SmallVector<Value> outs = {first[0], first[1]};
+    return MergeOp::create(b, ValueRange(outs).getTypes(), first[0], first[1],
+                           second[0], second[1], outs)
+        .getResults();
   }
 
   /// A tile merges its own part only as it was computed, of a batch whose
@@ -336,41 +287,24 @@ private:
   State mergeRanks() {
     State own = computeBlock({query, queries}, whole.getKey(), whole.getValue(),
                              {extents.keys.first(b), extents.keys.count(b)});
-    auto mergeParts = [&](Value output, Value lse) {
-      Value outs[] = {b.emptyLike(output), b.emptyLike(lse)};
-      return AllMergeOp::create(b, ValueRange(outs).getTypes(), output, lse,
-                                outs, uint64_t(extents.keyStride),
-                                uint64_t(extents.numKeyRanks));
-    };
-    State all(mergeParts(own[0], own[1]).getResults());
-    if (whole.hasDropout())
-      all.push_back(mergeParts(createNoOutput(own[2]), own[2]).getResult(1));
+    SmallVector<Value> outs = {b.emptyLike(own[0]), b.emptyLike(own[1])};
+    State all(AllMergeOp::create(b, ValueRange(outs).getTypes(), own[0], own[1],
+                                 outs, uint64_t(extents.keyStride),
+                                 uint64_t(extents.numKeyRanks))
+                  .getResults());
     return whole.getSink() ? merge(createInitial(), all) : all;
   }
 
   /// The results of the op, from the state of all keys.
   SmallVector<Value> finish(const State &state) {
     Type element = whole.getElementType();
-    Value result = state[0], lse = state.back();
-    if (whole.hasDropout()) {
-      Value zero = b.real(sums, 0.0);
-      Value factor =
-          b.real(sums, 1 / (1 - whole.getDropoutRateAttr().getValueAsDouble()));
-      result = b.map({result, state[1], lse}, b.empty(output, element),
-                     [&](ValueRange e) -> Value {
-                       Value share = b.exp(b.subF(e[1], e[2]));
-                       Value scaled = b.mulF(b.mulF(e[0], share), factor);
-                       Value number =
-                           b.select(b.isMinusInfinity(e[1]), zero, scaled);
-                       return b.convert(number, element);
-                     });
-    } else if (element != sums) {
+    Value result = state[0];
+    if (element != sums)
       result = b.map({result}, b.empty(output, element),
                      [&](ValueRange e) { return b.convert(e[0], element); });
-    }
     SmallVector<Value> results = {result};
     if (whole.getLogSumExp())
-      results.push_back(lse);
+      results.push_back(state[1]);
     return results;
   }
 

@@ -192,9 +192,10 @@ private:
         /*offset=*/Value(), sink, /*cumulative_query=*/Value(),
         /*cumulative_key=*/Value(), /*counts=*/Value(),
         /*dropout_seed=*/Value(), /*dropout_call=*/Value(),
-        /*dropout_line=*/Value(), /*score_captures=*/ValueRange(),
-        /*mask_captures=*/ValueRange(), /*static_scale=*/FloatAttr(),
-        /*bottom_right=*/false, /*dropout_rate=*/FloatAttr(),
+        /*dropout_line=*/Value(), /*dropout_key=*/Value(),
+        /*score_captures=*/ValueRange(), /*mask_captures=*/ValueRange(),
+        /*static_scale=*/FloatAttr(), /*bottom_right=*/false,
+        /*dropout_rate=*/FloatAttr(), /*dropout_heads=*/IntegerAttr(),
         /*of_sink=*/true, /*of_captures=*/ArrayRef<int64_t>());
     Value gradient = op.getResult(3);
     reduce(gradient, {groups.batch, groups.queries});

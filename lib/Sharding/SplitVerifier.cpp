@@ -299,8 +299,6 @@ LogicalResult Verifier::verify(AttentionBackwardOp op) {
                                op.getOutputGradient()};
   if (Value gradient = op.getLogSumExpGradient())
     ofRows.push_back(gradient);
-  if (op.hasDropout())
-    return op.emitOpError("with dropout is not covered by attn-shard");
   if (splits.getAxes(op).keys != kWhole &&
       (getCacheRead(op.getKey()) || getCacheRead(op.getValue())))
     return op.emitOpError("of a cache whose positions are split is not covered "

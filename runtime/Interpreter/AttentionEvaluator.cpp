@@ -437,16 +437,8 @@ private:
     problem.scale = op.getConstantScale(); // A4
     if (Value scale = op.getScale())
       problem.scale = std::get<double>(values.at(scale));
-    if (op.hasDropout()) // A8
-      problem.dropout = {
-          op.getDropoutRate()->convertToDouble(),
-          std::get<APInt>(values.at(op.getDropoutSeed())).getZExtValue(),
-          std::uint32_t(
-              std::get<APInt>(values.at(op.getDropoutCall())).getZExtValue())};
-    if constexpr (!isMultiToken)
-      if (mlir::Value line = op.getDropoutLine())
-        problem.dropout->line =
-            std::uint32_t(std::get<APInt>(values.at(line)).getZExtValue());
+    if (op.hasDropout() && failed(setDropout()))
+      return failure();
     problem.bottomRight = op.getBottomRight(); // A5
     Value offset = op.getOffset();
     if (!offset)
@@ -454,6 +446,27 @@ private:
     if (llvm::isa<mlir::ShapedType>(offset.getType()))
       return setIntegers(problem.offsets, offset, "offset");
     problem.offsets = {std::get<APInt>(values.at(offset)).getSExtValue()};
+    return success();
+  }
+
+  LogicalResult setDropout() { // A8
+    AttentionProblem::Dropout &dropout = problem.dropout.emplace();
+    auto get = [&](Value value) {
+      return std::get<APInt>(values.at(value)).getZExtValue();
+    };
+    dropout.rate = op.getDropoutRate()->convertToDouble();
+    dropout.seed = get(op.getDropoutSeed());
+    dropout.callOffset = std::uint32_t(get(op.getDropoutCall()));
+    if constexpr (!isMultiToken) {
+      if (Value line = op.getDropoutLine())
+        dropout.line = std::uint32_t(get(line));
+      dropout.heads = op.getDropoutHeadsOfWhole();
+      if (Value key = op.getDropoutKey()) {
+        if (llvm::isa<mlir::ShapedType>(key.getType()))
+          return setIntegers(dropout.keys, key, "dropout_key");
+        dropout.keys = {std::int64_t(get(key))};
+      }
+    }
     return success();
   }
 

@@ -55,7 +55,13 @@ struct AttentionProblem {
     double rate = 0; ///< In [0, 1).
     std::uint64_t seed = 0;
     std::uint32_t callOffset = 0;
-    std::uint32_t line = 0; ///< Of batch entry 0 and head 0.
+    /// Of a part of a larger problem: the line of its batch entry 0 and head
+    /// 0, the heads of the whole, where they are others, and the key of the
+    /// whole that key 0 is: none (0), one for all, or one per batch entry or
+    /// sequence.
+    std::uint32_t line = 0;
+    std::optional<std::int64_t> heads = {};
+    std::vector<std::int64_t> keys = {};
   };
   std::optional<Dropout> dropout;
 

@@ -17,6 +17,9 @@ namespace attn::reference {
 inline double dropoutFactor(const AttentionProblem::Dropout &dropout,
                             std::int64_t heads, std::int64_t b, std::int64_t h,
                             std::int64_t p, std::int64_t j) {
+  heads = dropout.heads.value_or(heads);
+  if (!dropout.keys.empty())
+    j += dropout.keys[dropout.keys.size() == 1 ? 0 : std::size_t(b)];
   std::uint32_t word = philox4x32(
       {std::uint32_t(j / 4), std::uint32_t(p),
        dropout.line + std::uint32_t(b * heads + h), dropout.callOffset},

@@ -148,6 +148,134 @@ TEST(AttentionDropout, a8_line) {
     expectRightOnThreads(ofLine, {query, key, line, seed, call});
 }
 
+// A8: parts of an op drop what it drops: some heads of some batch entries, and
+// keys that begin within four.
+TEST(AttentionDropout, a8_parts) {
+  const char *parts = R"(
+    !q = tensor<3x4x9x16xf32>
+    !k = tensor<3x2x45x16xf32>
+    !o = tensor<2x2x9x16xf32>
+    !l = tensor<2x2x9xf32>
+    !k0 = tensor<2x1x18x16xf32>
+    !k1 = tensor<2x1x27x16xf32>
+    func.func @f(%q: !q, %k: !k, %seed: i64, %call: i32, %line: index,
+                 %key: index) -> (!o, !o, !o) {
+      %o = tensor.empty() : !q
+      %part = tensor.empty() : !o
+      %l = tensor.empty() : !l
+      %all = attn.attention ins(%q, %k, %k : !q, !k, !k) outs(%o : !q)
+          dropout(0.3, %seed, %call)
+      %expected = tensor.extract_slice %all[1, 2, 0, 0] [2, 2, 9, 16]
+          [1, 1, 1, 1] : !q to !o
+      %q0 = tensor.extract_slice %q[1, 2, 0, 0] [2, 2, 9, 16] [1, 1, 1, 1]
+          : !q to !o
+      %k0 = tensor.extract_slice %k[1, 1, 0, 0] [2, 1, 18, 16] [1, 1, 1, 1]
+          : !k to !k0
+      %k1 = tensor.extract_slice %k[1, 1, 18, 0] [2, 1, 27, 16] [1, 1, 1, 1]
+          : !k to !k1
+      %0:2 = attn.attention ins(%q0, %k0, %k0 : !o, !k0, !k0)
+          outs(%part, %l : !o, !l) dropout(0.3, %seed, %call, %line, heads = 4)
+      %1:2 = attn.attention ins(%q0, %k1, %k1 : !o, !k1, !k1)
+          outs(%part, %l : !o, !l)
+          dropout(0.3, %seed, %call, %line, key = %key : index, heads = 4)
+      %keys = tensor.from_elements %key, %key : tensor<2xindex>
+      %2:2 = attn.attention ins(%q0, %k1, %k1 : !o, !k1, !k1)
+          outs(%part, %l : !o, !l)
+          dropout(0.3, %seed, %call, %line, key = %keys : tensor<2xindex>,
+                  heads = 4)
+      %one:2 = attn.merge ins(%0#0, %0#1, %1#0, %1#1 : !o, !l, !o, !l)
+          outs(%part, %l : !o, !l)
+      %each:2 = attn.merge ins(%0#0, %0#1, %2#0, %2#1 : !o, !l, !o, !l)
+          outs(%part, %l : !o, !l)
+      return %expected, %one#0, %each#0 : !o, !o, !o
+    })";
+  TestTensor query = normal(ElementType::f32, {3, 4, 9, 16}, 1),
+             key = normal(ElementType::f32, {3, 2, 45, 16}, 2);
+  expectRightOnThreads(parts, {query, key, seed, call, Index(6), Index(18)});
+  std::vector<TestTensor> results =
+      runEverywhere(parts, {query, key, seed, call, Index(6), Index(18)})
+          .tensors;
+  ASSERT_EQ(results.size(), 3u);
+  expectNear(results[1].elements(), results[0].elements(), 2e-6);
+  expectNear(results[2].elements(), results[0].elements(), 2e-6);
+}
+
+// A8: so do gradients and tangents.
+TEST(AttentionDropout, a8_derivatives) {
+  const string text = R"(
+    !q = tensor<2x4x?x16xELEMENT>
+    !k = tensor<2x2x?x16xELEMENT>
+    !l = tensor<2x4x?xf32>
+    func.func @f(%q: !q, %k: !k, %v: !k, %do: !q, %seed: i64, %call: i32,
+                 %line: index, %key: index) -> (!q, !k, !k, !q) {
+      %c2 = arith.constant 2 : index
+      %n = tensor.dim %q, %c2 : !q
+      %m = tensor.dim %k, %c2 : !k
+      %keys = tensor.from_elements %key, %line : tensor<2xindex>
+      %oq = tensor.empty(%n) : !q
+      %ok = tensor.empty(%m) : !k
+      %ol = tensor.empty(%n) : !l
+      %o:2 = attn.attention ins(%q, %k, %v : !q, !k, !k) outs(%oq, %ol : !q, !l)
+          offset(bottom_right)
+          dropout(0.3, %seed, %call, %line, key = %key : index, heads = 7)
+          mask causal
+      %d:3 = attn.attention_backward
+          ins(%q, %k, %v, %o#0, %o#1, %do : !q, !k, !k, !q, !l, !q)
+          outs(%oq, %ok, %ok : !q, !k, !k) offset(bottom_right)
+          dropout(0.3, %seed, %call, %line, key = %key : index, heads = 7)
+          mask causal
+      %p:2 = attn.attention ins(%q, %k, %v : !q, !k, !k) outs(%oq, %ol : !q, !l)
+          offset(bottom_right)
+          dropout(0.3, %seed, %call, %line, key = %keys : tensor<2xindex>,
+                  heads = 7)
+          mask causal
+      %t = attn.attention_tangent
+          ins(%q, %k, %v, %p#0, %p#1 : !q, !k, !k, !q, !l) outs(%oq : !q)
+          tangents(query = %do : !q) offset(bottom_right)
+          dropout(0.3, %seed, %call, %line, key = %keys : tensor<2xindex>,
+                  heads = 7)
+          mask causal
+      return %d#0, %d#1, %d#2, %t : !q, !k, !k, !q
+    })";
+  for (auto [type, name] : {std::pair(ElementType::f32, "f32"),
+                            std::pair(ElementType::bf16, "bf16")}) {
+    string of = text;
+    for (std::size_t at; (at = of.find("ELEMENT")) != string::npos;)
+      of.replace(at, 7, name);
+    TestTensor query = normal(type, {2, 4, 37, 16}, 1),
+               key = normal(type, {2, 2, 75, 16}, 2),
+               value = normal(type, {2, 2, 75, 16}, 3),
+               gradient = normal(type, {2, 4, 37, 16}, 4);
+    expectRightOnThreads(
+        of, {query, key, value, gradient, seed, call, Index(5), Index(131)});
+  }
+}
+
+// A8: a packed batch says where the keys of each sequence begin.
+TEST(AttentionDropout, a8_keys_of_sequences) {
+  const char *packed = R"(
+    !q = tensor<1x4x150x16xf32>
+    !k = tensor<1x2x150x16xf32>
+    func.func @f(%q: !q, %k: !k, %cu: tensor<?xi32>, %seed: i64, %call: i32,
+                 %key: index) -> !q {
+      %c0 = arith.constant 0 : index
+      %c9 = arith.constant 9 : index
+      %keys = tensor.from_elements %c0, %c9, %key, %c0, %key : tensor<5xindex>
+      %o = tensor.empty() : !q
+      %r = attn.attention ins(%q, %k, %k : !q, !k, !k) outs(%o : !q)
+          offset(bottom_right)
+          sequences(%cu, %cu : tensor<?xi32>, tensor<?xi32>)
+          dropout(0.3, %seed, %call, key = %keys : tensor<5xindex>, heads = 6)
+          mask causal
+      return %r : !q
+    })";
+  TestTensor query = normal(ElementType::f32, {1, 4, 150, 16}, 1),
+             key = normal(ElementType::f32, {1, 2, 150, 16}, 2),
+             cumulative = i32({0, 1, 1, 71, 76, 148});
+  expectRightOnThreads(packed,
+                       {query, key, cumulative, seed, call, Index(1 << 20)});
+}
+
 // Few queries on many keys, in chunks that are merged; heads that share keys.
 TEST(AttentionDropout, chunks_of_keys) {
   for (ElementType type :

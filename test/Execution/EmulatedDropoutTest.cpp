@@ -118,6 +118,24 @@ TEST(EmulatedDropout, packed_sequences) {
             "");
 }
 
+/// A8: a part of an op drops what the whole does, of keys that begin within
+/// four.
+TEST(EmulatedDropout, parts) {
+  KernelText text{.type = ElementType::f16,
+                  .queryHeads = 2,
+                  .keyValueHeads = 1,
+                  .keySize = 16,
+                  .valueSize = 16,
+                  .clauses = "dropout(0.3, %seed, %call, %line, "
+                             "key = %first : index, heads = 5)",
+                  .parameters = seedAndCall + ", %line: index, %first: index"};
+  TestTensor query = normal(ElementType::f16, {2, 2, 20, 16}, 1),
+             key = normal(ElementType::f16, {2, 1, 70, 16}, 2);
+  EXPECT_EQ(runOnGPU(text.write(),
+                     {query, key, key, seed, call, Index(3), Index(1001)}),
+            "");
+}
+
 /// Rates at whose ends no word, or every one, is kept; the largest of f16.
 TEST(EmulatedDropout, rates) {
   TestTensor query = normal(ElementType::f16, {1, 2, 20, 16}, 1),

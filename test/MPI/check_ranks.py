@@ -164,7 +164,9 @@ def check_variants(options, folder):
     packed = ["1x4x150x16", "1x2x170x16", "-", of_queries, of_keys]
     gradients = [*both, "-", "2x4x150x16", "2x4x150"]
     of_packed = [*packed[:3], "1x4x150x16", *packed[3:]]
-    dropout = [*both, "-", "77:i64", "3:i32"]
+    random = ["77:i64", "3:i32"]
+    of_dropout = [*both, "-", "2x4x150x16", *random]
+    dropout = [*both, "-", *random]
     of_documents = [both[0], "2x2x150x16", "-", documents, documents]
     openmpi, mpich = options.open_mpi, options.mpich
     cache = folder / "cache"
@@ -224,6 +226,14 @@ def check_variants(options, folder):
         (mpich, 3, "gradients", gradients, "keys"),
         (openmpi, 2, "gradients", gradients, "heads"),
         (mpich, 2, "gradients", gradients, "batch"),
+        (openmpi, 2, "dropout_gradients", of_dropout, "sequence"),
+        (mpich, 3, "dropout_gradients", of_dropout, "zigzag"),
+        (openmpi, 3, "dropout_gradients", of_dropout, "keys"),
+        (mpich, 2, "dropout_gradients", of_dropout, "heads"),
+        (openmpi, 2, "dropout_gradients", of_dropout, "batch"),
+        (mpich, 2, "packed_dropout", [*of_packed, *random], "zigzag"),
+        (openmpi, 3, "packed_dropout", [*of_packed, *random], "sequence"),
+        (openmpi, 2, "packed_dropout", [*of_packed, *random], "heads"),
         (openmpi, 2, "sink", both, "sequence", "--gradient"),
         (openmpi, 3, "packed_gradients", of_packed, "sequence"),
         (mpich, 2, "packed_gradients", of_packed, "zigzag"),

@@ -383,20 +383,6 @@ func.func @pages(%new: !rows, %pages: !pages, %stored: tensor<2xi32>, %table: te
 
 // -----
 
-!q = tensor<1x4x?x16xf32>
-!l = tensor<1x4x?xf32>
-shard.grid @ranks(shape = 4)
-func.func @dropout(%query: !q, %key: !q, %lse: !l, %seed: i64, %call: i32) -> (!q, !q, !q) {
-  %heads = shard.sharding @ranks split_axes = [[], [0]] : !shard.sharding
-  %q = shard.shard %query to %heads annotate_for_users : !q
-  // expected-error @below {{with dropout is not covered by attn-shard}}
-  %d:3 = attn.attention_backward ins(%q, %key, %key, %q, %lse, %q : !q, !q, !q, !q, !l, !q)
-      outs(%query, %key, %key : !q, !q, !q) dropout(0.1, %seed, %call)
-  return %d#0, %d#1, %d#2 : !q, !q, !q
-}
-
-// -----
-
 !q = tensor<1x4x?x16xbf16>
 !l = tensor<1x4x?xf32>
 !s = tensor<4xbf16>

@@ -127,18 +127,16 @@ func.func @heads(%query: tensor<?x8x?x64xf32>, %key: tensor<?x4x?x64xf32>,
 // -----
 
 // Sizes that are not known are exchanged first, and what all ranks computed of
-// their keys is merged on each. Dropout is in the mask, with the numbers of the
-// whole.
+// their keys is merged on each. Dropout has the numbers that keys have in the whole.
 // CHECK-LABEL: func @decode(
+// CHECK: %[[ME:.*]] = attn.rank_index
 // CHECK: %[[SIZES:.*]] = attn.all_gather ins(%{{.*}} : tensor<1xi64>)
+// CHECK: %[[BOUNDS:.*]] = tensor.generate
+// CHECK: %[[FIRST:.*]] = tensor.extract %[[BOUNDS]][%[[ME]]]
 // CHECK: %[[PART:.*]]:2 = attn.attention
-// CHECK-NOT: dropout
-// CHECK: arith.mului_extended
-// CHECK: %[[ALL:.*]]:2 = attn.attention
-// CHECK-NOT: arith.mului_extended
+// CHECK-SAME: dropout(1.000000e-01, %{{.*}}, %{{.*}}, key = %[[FIRST]] : index)
 // CHECK: attn.all_merge ins(%[[PART]]#0, %[[PART]]#1 : tensor<1x8x1x64xf32>, tensor<1x8x1xf32>)
 // CHECK-SAME: stride 1 size 4
-// CHECK: attn.all_merge ins(%{{.*}}, %[[ALL]]#1 : tensor<1x8x1x1xf32>, tensor<1x8x1xf32>)
 // CHECK-NOT: attn.merge
 shard.grid @ranks(shape = 4)
 func.func @decode(%query: tensor<1x8x1x64xf32>, %key: tensor<1x8x?x64xf32>,

@@ -54,3 +54,30 @@ func.func @causal(%query: !q, %key: !k, %value: !k, %output: !q, %lse: !l, %grad
       sink(%sink : !h) score alibi(%slopes : !h) mask causal gradients(sink, 0)
   return %d#0, %d#1, %d#2, %d#3, %d#4 : !q, !k, !k, !h, !h
 }
+
+// -----
+
+// Of two heads of four, dropout says which they are.
+// HEADS-LABEL: func @dropout(
+// HEADS: %[[LINE:.*]] = arith.muli
+// HEADS: attn.attention_backward
+// HEADS-SAME: dropout(1.000000e-01, %{{.*}}, %{{.*}}, %[[LINE]], heads = 4)
+// Of a quarter of the keys, which it is of them.
+// KEYS-LABEL: func @dropout(
+// KEYS: %[[KEY:.*]] = arith.muli
+// KEYS: attn.attention_backward
+// KEYS-SAME: dropout(1.000000e-01, %{{.*}}, %{{.*}}, key = %[[KEY]] : index)
+// RING-LABEL: func @dropout(
+// RING: attn.rank_block
+// RING: attn.attention_backward
+// RING-SAME: dropout(1.000000e-01, %{{.*}}, %{{.*}}, key = %{{.*}} : index)
+!q = tensor<1x4x256x16xf32>
+!k = tensor<1x2x256x16xf32>
+!l = tensor<1x4x256xf32>
+func.func @dropout(%query: !q, %key: !k, %value: !k, %output: !q, %lse: !l, %gradient: !q,
+                   %seed: i64, %call: i32, %dq: !q, %dk: !k) -> (!q, !k, !k) {
+  %d:3 = attn.attention_backward
+      ins(%query, %key, %value, %output, %lse, %gradient : !q, !k, !k, !q, !l, !q)
+      outs(%dq, %dk, %dk : !q, !k, !k) dropout(0.1, %seed, %call) mask causal
+  return %d#0, %d#1, %d#2 : !q, !k, !k
+}

@@ -95,11 +95,16 @@ template <typename Op> static LogicalResult eraseClauseOf(Op op, unsigned way) {
   case 4:
     return clear(op.getSinkMutable());
   case 5:
-    (void)clear(op.getDropoutSeedMutable());
-    (void)clear(op.getDropoutCallMutable());
-    if constexpr (std::is_same_v<Op, AttentionOp>)
-      (void)clear(op.getDropoutLineMutable());
-    return success(bool(op.removeDropoutRateAttr()));
+    if (!op.hasDropout())
+      return failure();
+    if constexpr (std::is_same_v<Op, AttentionOp>) {
+      op.removeDropout();
+    } else {
+      (void)clear(op.getDropoutSeedMutable());
+      (void)clear(op.getDropoutCallMutable());
+      op.removeDropoutRateAttr();
+    }
+    return success();
   default:
     return failure();
   }

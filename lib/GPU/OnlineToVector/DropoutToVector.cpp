@@ -44,8 +44,10 @@ FailureOr<Value> attn::emitDropout(OpBuilder &builder, OnlineAttentionOp op,
     scf::YieldOp::create(indices, keep);
   }
   MathBuilder b(op.getLoc(), indices);
-  PositionTile tile{op.getBatch(),    op.getHead(),       op.getPosition(),
-                    op.getFirstKey(), type.getDimSize(0), type.getDimSize(1)};
+  PositionTile tile{
+      op.getBatch(),      op.getHead(),
+      op.getPosition(),   op.createDropoutKey(b, op.getFirstKey()),
+      type.getDimSize(0), type.getDimSize(1)};
   FailureOr<Value> keep =
       vectorizeBody(b, block, {emitPositions(b, tile), emitKeys(b, tile)});
   if (failed(keep))

@@ -1254,7 +1254,7 @@ func.func @scale_type(%q: tensor<1x2x3x4xf16>, %k: tensor<1x2x3x4xf16>,
 func.func @scale_twice(%x: tensor<1x2x3x4xf32>, %s: f32) {
   // expected-error @below {{'attn.attention' op expected 'scale' as a constant or as an operand, got both}}
   %r = "attn.attention"(%x, %x, %x, %x, %s) <{
-      operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>, static_scale = 2.0 : f64
+      operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>, static_scale = 2.0 : f64
   }> ({}, {})
     : (tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, f32) -> tensor<1x2x3x4xf32>
   return
@@ -1358,7 +1358,7 @@ func.func @offset_batch(
 func.func @offset_twice(%x: tensor<1x2x3x4xf32>, %n: index) {
   // expected-error @below {{'attn.attention' op expected 'offset' as an operand or as bottom_right, got both}}
   %r = "attn.attention"(%x, %x, %x, %x, %n) <{
-      operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0>, bottom_right
+      operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>, bottom_right
   }> ({}, {})
     : (tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, index) -> tensor<1x2x3x4xf32>
   return
@@ -1437,7 +1437,7 @@ func.func @sink_heads(
 func.func @sequences_half(%x: tensor<1x2x3x4xf32>, %cu: tensor<2xi32>) {
   // expected-error @below {{'attn.attention' op expected 'cumulative_key' only beside 'cumulative_query', got it alone}}
   %r = "attn.attention"(%x, %x, %x, %x, %cu) <{
-      operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0>
+      operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0>
   }> ({}, {})
     : (tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<2xi32>) -> tensor<1x2x3x4xf32>
   return
@@ -1673,7 +1673,7 @@ func.func @dropout_nan(%q: tensor<1x2x3x4xf32>, %k: tensor<1x2x3x4xf32>,
 func.func @dropout_without_operands(%x: tensor<1x2x3x4xf32>) {
   // expected-error @below {{'attn.attention' op expected 'dropout_rate', 'dropout_seed' and 'dropout_call' together}}
   %r = "attn.attention"(%x, %x, %x, %x) <{
-      operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>, dropout_rate = 0.5 : f64
+      operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>, dropout_rate = 0.5 : f64
   }> ({}, {})
     : (tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>) -> tensor<1x2x3x4xf32>
   return
@@ -1685,7 +1685,7 @@ func.func @dropout_without_rate(%x: tensor<1x2x3x4xf32>, %seed: i64,
                                 %call: i32) {
   // expected-error @below {{'attn.attention' op expected 'dropout_rate', 'dropout_seed' and 'dropout_call' together}}
   %r = "attn.attention"(%x, %x, %x, %x, %seed, %call) <{
-      operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0>
+      operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0>
   }> ({}, {})
     : (tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, i64, i32) -> tensor<1x2x3x4xf32>
   return
@@ -1696,9 +1696,72 @@ func.func @dropout_without_rate(%x: tensor<1x2x3x4xf32>, %seed: i64,
 func.func @dropout_line_alone(%x: tensor<1x2x3x4xf32>, %line: index) {
   // expected-error @below {{'attn.attention' op expected 'dropout_line' only beside 'dropout_rate', got it alone}}
   %r = "attn.attention"(%x, %x, %x, %x, %line) <{
-      operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0>
+      operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0>
   }> ({}, {})
     : (tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, index) -> tensor<1x2x3x4xf32>
+  return
+}
+
+// -----
+
+func.func @dropout_key_alone(%x: tensor<1x2x3x4xf32>, %key: index) {
+  // expected-error @below {{'attn.attention' op expected 'dropout_key' only beside 'dropout_rate', got it alone}}
+  %r = "attn.attention"(%x, %x, %x, %x, %key) <{
+      operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0>
+  }> ({}, {})
+    : (tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, index) -> tensor<1x2x3x4xf32>
+  return
+}
+
+// -----
+
+func.func @dropout_heads_alone(%x: tensor<1x2x3x4xf32>) {
+  // expected-error @below {{'attn.attention' op expected 'dropout_heads' only beside 'dropout_rate', got it alone}}
+  %r = "attn.attention"(%x, %x, %x, %x) <{dropout_heads = 4 : i64,
+      operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>
+  }> ({}, {})
+    : (tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>) -> tensor<1x2x3x4xf32>
+  return
+}
+
+// -----
+
+func.func @dropout_heads_few(%x: tensor<1x2x3x4xf32>, %seed: i64, %call: i32) {
+  // expected-error @below {{'attn.attention' op expected 'dropout_heads' of at least the 2 query heads, got 1}}
+  %r = attn.attention
+      ins(%x, %x, %x : tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>)
+      outs(%x : tensor<1x2x3x4xf32>) dropout(0.5, %seed, %call, heads = 1)
+  return
+}
+
+// -----
+
+func.func @dropout_key_type(%x: tensor<1x2x3x4xf32>, %seed: i64, %call: i32, %key: tensor<1xi32>) {
+  // expected-error @below {{'attn.attention' op operand 'dropout_key': expected element type 'index', got 'i32'}}
+  %r = attn.attention
+      ins(%x, %x, %x : tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>)
+      outs(%x : tensor<1x2x3x4xf32>) dropout(0.5, %seed, %call, key = %key : tensor<1xi32>)
+  return
+}
+
+// -----
+
+// expected-note @below {{dimension 0 of 'query' is 1, from 'tensor<1x2x3x4xf32>'}}
+func.func @dropout_key_size(%x: tensor<1x2x3x4xf32>, %seed: i64, %call: i32, %key: tensor<2xindex>) {
+  // expected-error @below {{'attn.attention' op operand 'dropout_key': dimension 0 (batch size) is 2, expected 1}}
+  %r = attn.attention
+      ins(%x, %x, %x : tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>)
+      outs(%x : tensor<1x2x3x4xf32>) dropout(0.5, %seed, %call, key = %key : tensor<2xindex>)
+  return
+}
+
+// -----
+
+func.func @dropout_syntax(%x: tensor<1x2x3x4xf32>, %seed: i64, %call: i32) {
+  %r = attn.attention
+      ins(%x, %x, %x : tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>)
+      // expected-error @below {{expected 'heads'}}
+      outs(%x : tensor<1x2x3x4xf32>) dropout(0.5, %seed, %call, keys = 4)
   return
 }
 
@@ -1711,7 +1774,7 @@ func.func @dropout_line_alone(%x: tensor<1x2x3x4xf32>, %line: index) {
 func.func @attention_a9_number(%x: tensor<1x2x3x4xf32>) {
   // expected-error @below {{'attn.attention' op expected the number of tensor results (0) to be equal to the number of output tensors (1)}}
   "attn.attention"(%x, %x, %x, %x) <{
-      operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>
+      operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>
   }> ({}, {}) : (tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>,
     tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>) -> ()
   return
@@ -1722,7 +1785,7 @@ func.func @attention_a9_number(%x: tensor<1x2x3x4xf32>) {
 func.func @attention_a9_type(%x: tensor<1x2x3x4xf32>) {
   // expected-error @below {{'attn.attention' op expected type of operand #3 ('tensor<1x2x3x4xf32>') to match type of corresponding result ('tensor<1x2x?x4xf32>')}}
   %r = "attn.attention"(%x, %x, %x, %x) <{
-      operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>
+      operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>
   }> ({}, {}) : (tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>,
     tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>) -> tensor<1x2x?x4xf32>
   return
@@ -1737,7 +1800,7 @@ func.func @attention_a9_type(%x: tensor<1x2x3x4xf32>) {
 func.func @no_query(%x: tensor<1x2x3x4xf32>) {
   // expected-error @below {{'attn.attention' op expected 1 operand 'query', got 0}}
   %r = "attn.attention"(%x, %x, %x) <{
-      operandSegmentSizes = array<i32: 0, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>
+      operandSegmentSizes = array<i32: 0, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>
   }> ({}, {})
     : (tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>) -> tensor<1x2x3x4xf32>
   return
@@ -1748,7 +1811,7 @@ func.func @no_query(%x: tensor<1x2x3x4xf32>) {
 func.func @two_values(%x: tensor<1x2x3x4xf32>) {
   // expected-error @below {{'attn.attention' op expected 1 operand 'value', got 2}}
   %r = "attn.attention"(%x, %x, %x, %x, %x) <{
-      operandSegmentSizes = array<i32: 1, 1, 2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>
+      operandSegmentSizes = array<i32: 1, 1, 2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>
   }> ({}, {})
     : (tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>) -> tensor<1x2x3x4xf32>
   return
@@ -1759,7 +1822,7 @@ func.func @two_values(%x: tensor<1x2x3x4xf32>) {
 func.func @no_outs(%x: tensor<1x2x3x4xf32>) {
   // expected-error @below {{'attn.attention' op expected 1 or 2 operands 'outs' (output and log-sum-exp), got 0}}
   %r = "attn.attention"(%x, %x, %x) <{
-      operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>
+      operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>
   }> ({}, {})
     : (tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>) -> tensor<1x2x3x4xf32>
   return
@@ -1770,7 +1833,7 @@ func.func @no_outs(%x: tensor<1x2x3x4xf32>) {
 func.func @captures_without_region(%x: tensor<1x2x3x4xf32>, %c: i1) {
   // expected-error @below {{'attn.attention' op expected no 'mask' captures without a 'mask' region, got 1}}
   %r = "attn.attention"(%x, %x, %x, %x, %c) <{
-      operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1>
+      operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1>
   }> ({}, {})
     : (tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, i1) -> tensor<1x2x3x4xf32>
   return
@@ -1781,7 +1844,7 @@ func.func @captures_without_region(%x: tensor<1x2x3x4xf32>, %c: i1) {
 func.func @region_arguments(%x: tensor<1x2x3x4xf32>, %c: f32) {
   // expected-error @below {{'attn.attention' op 'score' region: expected 6 arguments (5 and 1 captures), got 5}}
   %r = "attn.attention"(%x, %x, %x, %x, %c) <{
-      operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0>
+      operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0>
   }> ({
     ^bb0(%s: f32, %b: index, %h: index, %p: index, %j: index):
       attn.yield %s : f32
@@ -1795,7 +1858,7 @@ func.func @region_arguments(%x: tensor<1x2x3x4xf32>, %c: f32) {
 func.func @attention_a10_argument_type(%x: tensor<1x2x3x4xf32>) {
   // expected-error @below {{'attn.attention' op 'score' region: argument 0: expected 'f32', got 'f64'}}
   %r = "attn.attention"(%x, %x, %x, %x) <{
-      operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>
+      operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>
   }> ({
     ^bb0(%s: f64, %b: index, %h: index, %p: index, %j: index):
       attn.yield %s : f64
@@ -1809,7 +1872,7 @@ func.func @attention_a10_argument_type(%x: tensor<1x2x3x4xf32>) {
 func.func @region_without_yield(%x: tensor<1x2x3x4xf32>) {
   // expected-error @below {{'attn.attention' op 'mask' region: expected 'attn.yield' at its end, got 'ub.unreachable'}}
   %r = "attn.attention"(%x, %x, %x, %x) <{
-      operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>
+      operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>
   }> ({}, {
     ^bb0(%b: index, %h: index, %p: index, %j: index):
       ub.unreachable
@@ -1822,7 +1885,7 @@ func.func @region_without_yield(%x: tensor<1x2x3x4xf32>) {
 
 func.func @region_yield_type(%x: tensor<1x2x3x4xf32>) {
   %r = "attn.attention"(%x, %x, %x, %x) <{
-      operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>
+      operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>
   }> ({}, {
     ^bb0(%b: index, %h: index, %p: index, %j: index):
       // expected-error @below {{'attn.yield' op expected the 'mask' region to yield 'i1', got 'index'}}
@@ -1837,7 +1900,7 @@ func.func @region_yield_type(%x: tensor<1x2x3x4xf32>) {
 func.func @region_of_two_blocks(%x: tensor<1x2x3x4xf32>) {
   // expected-error @below {{'attn.attention' op expects region #1 to have 0 or 1 blocks}}
   %r = "attn.attention"(%x, %x, %x, %x) <{
-      operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>
+      operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>
   }> ({}, {
     ^bb0(%b: index, %h: index, %p: index, %j: index):
       cf.br ^bb1

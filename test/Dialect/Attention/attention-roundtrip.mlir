@@ -14,7 +14,7 @@
 // CHECK-SAME: %[[Q:.*]]: tensor<2x4x5x8xf32>, %[[K:.*]]: tensor<2x2x7x8xf32>, %[[V:.*]]: tensor<2x2x7x6xf32>, %[[O:.*]]: tensor<2x4x5x6xf32>
 // CHECK: %{{.*}} = attn.attention ins(%[[Q]], %[[K]], %[[V]] : tensor<2x4x5x8xf32>, tensor<2x2x7x8xf32>, tensor<2x2x7x6xf32>) outs(%[[O]] : tensor<2x4x5x6xf32>){{$}}
 // GENERIC-LABEL: sym_name = "plain"
-// GENERIC: "attn.attention"(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>}> ({
+// GENERIC: "attn.attention"(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>}> ({
 // GENERIC-NEXT: }, {
 // GENERIC-NEXT: }) : (tensor<2x4x5x8xf32>, tensor<2x2x7x8xf32>, tensor<2x2x7x6xf32>, tensor<2x4x5x6xf32>) -> tensor<2x4x5x6xf32>
 func.func @plain(%q: tensor<2x4x5x8xf32>, %k: tensor<2x2x7x8xf32>,
@@ -187,11 +187,14 @@ func.func @attention_a7(%x: tensor<1x1x?x4xf32>, %cu: tensor<4xi32>,
 }
 
 // CHECK-LABEL: func.func @attention_a8(
-// CHECK-SAME: %[[SEED:[^:]*]]: i64, %[[CALL:[^:]*]]: i32, %[[LINE:[^:]*]]: index
+// CHECK-SAME: %[[SEED:[^:]*]]: i64, %[[CALL:[^:]*]]: i32, %[[LINE:[^:]*]]: index, %[[KEYS:[^:]*]]: tensor<1xindex>
 // CHECK: dropout(1.000000e-01, %[[SEED]], %[[CALL]]){{$}}
 // CHECK: dropout(1.000000e-01, %[[SEED]], %[[CALL]], %[[LINE]]){{$}}
+// CHECK: dropout(1.000000e-01, %[[SEED]], %[[CALL]], key = %[[LINE]] : index){{$}}
+// CHECK: dropout(1.000000e-01, %[[SEED]], %[[CALL]], heads = 6){{$}}
+// CHECK: dropout(1.000000e-01, %[[SEED]], %[[CALL]], %[[LINE]], key = %[[KEYS]] : tensor<1xindex>, heads = 6){{$}}
 func.func @attention_a8(%x: tensor<1x2x2x4xf16>, %seed: i64, %call: i32,
-                        %line: index) {
+                        %line: index, %keys: tensor<1xindex>) {
   %a = attn.attention
       ins(%x, %x, %x : tensor<1x2x2x4xf16>, tensor<1x2x2x4xf16>,
           tensor<1x2x2x4xf16>)
@@ -200,6 +203,19 @@ func.func @attention_a8(%x: tensor<1x2x2x4xf16>, %seed: i64, %call: i32,
       ins(%x, %x, %x : tensor<1x2x2x4xf16>, tensor<1x2x2x4xf16>,
           tensor<1x2x2x4xf16>)
       outs(%x : tensor<1x2x2x4xf16>) dropout(0.1, %seed, %call, %line)
+  %c = attn.attention
+      ins(%x, %x, %x : tensor<1x2x2x4xf16>, tensor<1x2x2x4xf16>,
+          tensor<1x2x2x4xf16>)
+      outs(%x : tensor<1x2x2x4xf16>) dropout(0.1, %seed, %call, key = %line : index)
+  %d = attn.attention
+      ins(%x, %x, %x : tensor<1x2x2x4xf16>, tensor<1x2x2x4xf16>,
+          tensor<1x2x2x4xf16>)
+      outs(%x : tensor<1x2x2x4xf16>) dropout(0.1, %seed, %call, heads = 6)
+  %e = attn.attention
+      ins(%x, %x, %x : tensor<1x2x2x4xf16>, tensor<1x2x2x4xf16>,
+          tensor<1x2x2x4xf16>)
+      outs(%x : tensor<1x2x2x4xf16>)
+      dropout(0.1, %seed, %call, %line, key = %keys : tensor<1xindex>, heads = 6)
   return
 }
 

@@ -212,19 +212,21 @@ module attributes {transform.with_named_sequence} {
 
 // -----
 
-// But lines of some heads of several batch entries do not follow one another.
+// Of some heads of several batch entries, a tile says how many heads the whole has.
 
-func.func @scattered_lines(%q: tensor<2x6x5x16xf32>, %k: tensor<2x2x7x16xf32>, %seed: i64, %call: i32)
-    -> tensor<2x6x5x16xf32> {
-  // expected-error @below {{to tile operation}}
-  // expected-error @below {{failed to generate tiling loops}}
-  // expected-note @below {{when applied to this op}}
+// CHECK-LABEL: func.func @some_heads
+// CHECK-SAME: %[[SEED:[^:]*]]: i64, %[[CALL:[^:]*]]: i32, %[[KEYS:[^:]*]]: tensor<6xindex>
+// CHECK: scf.forall (%[[B:.*]], %[[H:.*]]) in (3, 6)
+// CHECK: %[[SLICE:.*]] = tensor.extract_slice %[[KEYS]][%{{.*}}] [2] [1] : tensor<6xindex> to tensor<2xindex>
+// CHECK: dropout(5.000000e-01, %[[SEED]], %[[CALL]], %{{.*}}, key = %[[SLICE]] : tensor<2xindex>, heads = 6)
+func.func @some_heads(%q: tensor<6x6x5x16xf32>, %k: tensor<6x2x7x16xf32>, %seed: i64, %call: i32, %keys: tensor<6xindex>)
+    -> tensor<6x6x5x16xf32> {
   %r = attn.attention
-      ins(%q, %k, %k : tensor<2x6x5x16xf32>, tensor<2x2x7x16xf32>,
-          tensor<2x2x7x16xf32>)
-      outs(%q : tensor<2x6x5x16xf32>)
-      dropout(0.5, %seed, %call)
-  return %r : tensor<2x6x5x16xf32>
+      ins(%q, %k, %k : tensor<6x6x5x16xf32>, tensor<6x2x7x16xf32>,
+          tensor<6x2x7x16xf32>)
+      outs(%q : tensor<6x6x5x16xf32>)
+      dropout(0.5, %seed, %call, key = %keys : tensor<6xindex>)
+  return %r : tensor<6x6x5x16xf32>
 }
 
 module attributes {transform.with_named_sequence} {
@@ -232,7 +234,6 @@ module attributes {transform.with_named_sequence} {
       %root: !transform.any_op {transform.readonly}) {
     %op = transform.structured.match ops{["attn.attention"]} in %root
         : (!transform.any_op) -> !transform.any_op
-    // expected-error @below {{failed to apply}}
     %tile, %loop = transform.structured.tile_using_forall %op tile_sizes [2, 1, 0]
         : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
     transform.yield

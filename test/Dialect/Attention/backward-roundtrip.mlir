@@ -22,12 +22,13 @@ func.func @grouped(%q: !q, %k: !k, %v: !k, %o: !q, %lse: !lse, %do: !q) -> (!q, 
 // CHECK-SAME: tensor<1x4x7x3xbf16>, tensor<1x4x7xf32>)
 // CHECK-SAME: scale(%{{.*}} : f32) offset(%{{.*}} : tensor<2xi32>) sink(%{{.*}} : tensor<4xbf16>)
 // CHECK-SAME: sequences(%{{.*}}, %{{.*}} : tensor<3xi32>, tensor<3xi32>) gradients(sink, 0, 2)
-// CHECK-SAME: dropout(5.000000e-01, %{{.*}}, %{{.*}}) score(
+// CHECK-SAME: dropout(5.000000e-01, %{{.*}}, %{{.*}}, %{{.*}}, key = %{{.*}} : tensor<2xindex>, heads = 8) score(
 func.func @everything(%q: tensor<1x4x7x8xbf16>, %k: tensor<1x2x9x8xbf16>,
                       %v: tensor<1x2x9x3xbf16>, %o: tensor<1x4x7x3xbf16>,
                       %lse: tensor<1x4x7xf32>, %scale: f32, %offset: tensor<2xi32>,
                       %sink: tensor<4xbf16>, %cq: tensor<3xi32>, %ck: tensor<3xi32>,
-                      %seed: i64, %call: i32, %t: tensor<4xf16>, %i: i32, %f: f32,
+                      %seed: i64, %call: i32, %line: index, %keys: tensor<2xindex>,
+                      %t: tensor<4xf16>, %i: i32, %f: f32,
                       %df: tensor<f32>)
     -> tensor<1x4x7x8xbf16> {
   %0:6 = attn.attention_backward
@@ -38,7 +39,8 @@ func.func @everything(%q: tensor<1x4x7x8xbf16>, %k: tensor<1x2x9x8xbf16>,
            tensor<1x2x9x3xbf16>, tensor<4xbf16>, tensor<4xf16>, tensor<f32>)
       gradients(sink, 0, 2) scale(%scale : f32) offset(%offset : tensor<2xi32>)
       sink(%sink : tensor<4xbf16>)
-      sequences(%cq, %ck : tensor<3xi32>, tensor<3xi32>) dropout(0.5, %seed, %call)
+      sequences(%cq, %ck : tensor<3xi32>, tensor<3xi32>)
+      dropout(0.5, %seed, %call, %line, key = %keys : tensor<2xindex>, heads = 8)
       score(%s, %b, %h, %p, %j) captures(%x = %t : tensor<4xf16>, %n = %i : i32, %y = %f : f32) {
         %e = tensor.extract %x[%h] : tensor<4xf16>
         %w = arith.extf %e : f16 to f32

@@ -94,7 +94,7 @@ func.func @no_sink(%q: !q, %k: !k, %v: !v, %o: !o, %lse: !lse, %s: tensor<4xf32>
 
 func.func @no_capture(%q: !q, %k: !k, %v: !v, %o: !o, %lse: !lse, %s: tensor<4xf32>) {
   // expected-error @+1 {{'attn.attention_tangent' op expected as many tangents of captures as 'of_captures' has numbers, 0, got 1}}
-  %0 = "attn.attention_tangent"(%q, %k, %v, %o, %lse, %o, %s) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1>}> ({}, {}) : (!q, !k, !v, !o, !lse, !o, tensor<4xf32>) -> !o
+  %0 = "attn.attention_tangent"(%q, %k, %v, %o, %lse, %o, %s) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1>}> ({}, {}) : (!q, !k, !v, !o, !lse, !o, tensor<4xf32>) -> !o
   return
 }
 

@@ -15,7 +15,7 @@
 // CHECK-SAME: -> tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>{{$}}
 // CHECK: return %[[R]]#0, %[[R]]#1, %[[R]]#2
 // GENERIC-LABEL: sym_name = "plain"
-// GENERIC: "attn.online_attention"({{.*}}) <{layout = #attn.layout<lanes>, next_tile = 0 : i64, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 3, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0>}> ({
+// GENERIC: "attn.online_attention"({{.*}}) <{layout = #attn.layout<lanes>, next_tile = 0 : i64, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 3, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0>}> ({
 // GENERIC-NEXT: }, {
 // GENERIC-NEXT: })
 func.func @plain(%q: tensor<16x8xf32>, %k: tensor<?x16xf32>,
@@ -232,7 +232,7 @@ func.func @value_scales(%q: tensor<3x16xf32>, %k: tensor<?x16xf16>, %v: tensor<?
 
 // CHECK-LABEL: func.func @dropout(
 // CHECK-SAME: %[[SEED:[^:]*]]: i64, %[[CALL:[^:]*]]: i32
-// CHECK: attn.online_attention {{.*}} exact(%{{[^ ]*}}) dropout(5.000000e-01, %[[SEED]], %[[CALL]], %[[N:[^ ]*]]) ->
+// CHECK: attn.online_attention {{.*}} exact(%{{[^ ]*}}) dropout(5.000000e-01, %[[SEED]], %[[CALL]], %[[N:[^ ]*]], %[[N]]) ->
 // CHECK: attn.online_dropout outs(%{{.*}} : tensor<16x8xf64>) dropout(2.500000e-01, %[[SEED]], %[[CALL]], %[[N]]) at(%[[N]], %[[N]]) keys(%[[N]]) -> tensor<16x8xf64>
 // CHECK: attn.online_dropout outs(%{{.*}} : memref<16x8xf32>) dropout({{.*}}) at({{.*}}) keys(%[[N]]){{$}}
 func.func @dropout(%q: tensor<16x8xf32>, %k: tensor<?x16xf32>,
@@ -242,7 +242,7 @@ func.func @dropout(%q: tensor<16x8xf32>, %k: tensor<?x16xf32>,
   %r:3 = attn.online_attention
       ins(%q, %k, %v : tensor<16x8xf32>, tensor<?x16xf32>, tensor<?x4xf32>)
       outs(%o, %m, %m : tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>)
-      at(%n, %n, %n, %n) queries(%n) exact(%e) dropout(0.5, %seed, %call, %n)
+      at(%n, %n, %n, %n) queries(%n) exact(%e) dropout(0.5, %seed, %call, %n, %n)
       -> tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>
   %s = attn.online_dropout outs(%w : tensor<16x8xf64>)
       dropout(0.25, %seed, %call, %n) at(%n, %n) keys(%n) -> tensor<16x8xf64>

@@ -396,6 +396,46 @@ func.func @gradients(%query: !q, %key: !k, %value: !k, %gradient: !q,
   return %d#0, %d#1, %d#2, %d#3, %d#4 : !q, !k, !k, tensor<4xf32>, tensor<4xf32>
 }
 
+// With dropout, of bf16.
+!dq = tensor<2x4x?x16xbf16>
+!dk = tensor<2x2x?x16xbf16>
+func.func @dropout_gradients(%query: !dq, %key: !dk, %value: !dk, %gradient: !dq,
+    %seed: i64, %call: i32) -> (!dq, !lse, !dq, !dk, !dk) {
+  %c2 = arith.constant 2 : index
+  %n = tensor.dim %query, %c2 : !dq
+  %m = tensor.dim %key, %c2 : !dk
+  %o = tensor.empty(%n) : !dq
+  %l = tensor.empty(%n) : !lse
+  %r:2 = attn.attention ins(%query, %key, %value : !dq, !dk, !dk) outs(%o, %l : !dq, !lse)
+      dropout(0.3, %seed, %call) mask causal
+  %k = tensor.empty(%m) : !dk
+  %d:3 = attn.attention_backward
+      ins(%query, %key, %value, %r#0, %r#1, %gradient : !dq, !dk, !dk, !dq, !lse, !dq)
+      outs(%o, %k, %k : !dq, !dk, !dk) dropout(0.3, %seed, %call) mask causal
+  return %r#0, %r#1, %d#0, %d#1, %d#2 : !dq, !lse, !dq, !dk, !dk
+}
+
+// Of a packed batch with dropout, whose keys and lines are those of sequences.
+func.func @packed_dropout(%query: !pq, %key: !pk, %value: !pk, %gradient: !pq,
+    %of_query: tensor<?xi32>, %of_key: tensor<?xi32>, %seed: i64, %call: i32)
+    -> (!pq, !pq, !pk, !pk) {
+  %c2 = arith.constant 2 : index
+  %n = tensor.dim %query, %c2 : !pq
+  %m = tensor.dim %key, %c2 : !pk
+  %o = tensor.empty(%n) : !pq
+  %l = tensor.empty(%n) : !pl
+  %r:2 = attn.attention ins(%query, %key, %value : !pq, !pk, !pk) outs(%o, %l : !pq, !pl)
+      sequences(%of_query, %of_key : tensor<?xi32>, tensor<?xi32>)
+      dropout(0.3, %seed, %call) mask sliding_window(30, 20)
+  %k = tensor.empty(%m) : !pk
+  %d:3 = attn.attention_backward
+      ins(%query, %key, %value, %r#0, %r#1, %gradient : !pq, !pk, !pk, !pq, !pl, !pq)
+      outs(%o, %k, %k : !pq, !pk, !pk)
+      sequences(%of_query, %of_key : tensor<?xi32>, tensor<?xi32>)
+      dropout(0.3, %seed, %call) mask sliding_window(30, 20)
+  return %r#0, %d#0, %d#1, %d#2 : !pq, !pq, !pk, !pk
+}
+
 // Of a packed batch, of bf16.
 func.func @packed_gradients(%query: !pq, %key: !pk, %value: !pk, %gradient: !pq,
     %of_query: tensor<?xi32>, %of_key: tensor<?xi32>) -> (!pq, !pk, !pk) {
