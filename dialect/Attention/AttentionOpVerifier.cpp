@@ -287,9 +287,10 @@ LogicalResult verifyIsOfFloats(Operation *op, Value value, StringRef name,
                            << value.getType();
 }
 
-/// G2: a gradient has the type of what it is of; a float's is of rank 0.
+/// G2: a gradient has the type of what it is of, or elements of the type of
+/// `sums` if there is one; a float's is of rank 0.
 LogicalResult verifyGradient(Operation *op, Value gradient, Value of,
-                             StringRef name) {
+                             StringRef name, FloatType sums = {}) {
   ShapedType type = getPlainShapedType(gradient.getType());
   Type element = getElementTypeOrSelf(of.getType());
   if (failed(verifyIsOfFloats(op, of, name, "gradient")))
@@ -297,11 +298,16 @@ LogicalResult verifyGradient(Operation *op, Value gradient, Value of,
   ArrayRef<int64_t> shape;
   if (auto shaped = dyn_cast<ShapedType>(of.getType()))
     shape = shaped.getShape();
-  if (!type || type.getElementType() != element ||
-      failed(verifyCompatibleShape(type.getShape(), shape)))
-    return op->emitOpError() << "gradient of '" << name
-                             << "': expected the shape and elements of "
-                             << of.getType() << ", got " << gradient.getType();
+  if (!type ||
+      (type.getElementType() != element && type.getElementType() != sums) ||
+      failed(verifyCompatibleShape(type.getShape(), shape))) {
+    InFlightDiagnostic error = op->emitOpError();
+    error << "gradient of '" << name << "': expected the shape and elements of "
+          << of.getType();
+    if (sums && sums != element)
+      error << ", or elements of " << sums;
+    return error << ", got " << gradient.getType();
+  }
   return success();
 }
 
@@ -346,9 +352,11 @@ LogicalResult verifyGradients(AttentionBackwardOp op) { // G2
   for (int64_t number : captures)
     of.push_back({op.getScoreCaptures()[size_t(number)],
                   "capture " + std::to_string(number)});
-  for (auto [gradient, pair] : llvm::zip_equal(op.getOuts(), of))
-    if (failed(verifyGradient(op, gradient, pair.first, pair.second)))
+  for (auto [number, gradient, pair] : llvm::enumerate(op.getOuts(), of)) {
+    FloatType sums = number < 3 ? FloatType() : op.getAccumulationType();
+    if (failed(verifyGradient(op, gradient, pair.first, pair.second, sums)))
       return failure();
+  }
   return success();
 }
 

@@ -87,7 +87,9 @@ def Attn_AttentionBackwardOp : Attn_Op<"attention_backward", [
       then those that `gradients` names: `sink`, of the sink's type, and the
       numbers of captures of the score, in ascending order. A capture is a tensor
       of floats, whose gradient has its type, or a float, whose gradient is a
-      tensor of rank 0. Integers have no gradient.
+      tensor of rank 0. Integers have no gradient. Gradients of sink and captures
+      may also have elements of the type of sums, to which others can be added
+      before they are rounded.
     - (G3) The score is differentiated operation by operation. Where a function has
       no derivative, it has PyTorch's: 0 for `absf` at 0, for `floor`, `ceil` and
       the like; one half for each of two equal operands of a maximum or a

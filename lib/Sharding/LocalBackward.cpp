@@ -80,7 +80,7 @@ private:
     for (RankGroup group : over) {
       if (group.size == 1)
         continue;
-      Value sum = convert(part, sums);
+      Value sum = convert(part, getSumType(part));
       part = AllReduceOp::create(b, sum.getType(), sum, b.emptyLike(sum),
                                  group.stride, group.size)
                  .getResult();
@@ -106,16 +106,23 @@ private:
     SmallVector<Value> outs = {b.emptyLike(part.query), b.emptyLike(key),
                                b.emptyLike(value)};
     for (Value out : whole.getCaptureGradients())
-      outs.push_back(b.emptyLike(out));
+      outs.push_back(b.emptyLike(out, getSumType(out)));
     return emitBlock(b, whole, extents, part, key, value, keys, outs)
         .getResults();
   }
 
-  Value createZeros(Value like) { return b.fill(b.emptyLike(like, sums), 0.0); }
+  /// Of a gradient that ranks add, which is rounded once.
+  Type getSumType(Value gradient) {
+    auto element = cast<FloatType>(getElementTypeOrSelf(gradient));
+    return element.getWidth() < sums.getWidth() ? sums : element;
+  }
+  Value createZeros(Value like) {
+    return b.fill(b.emptyLike(like, getSumType(like)), 0.0);
+  }
   /// `sum + part`, in the place of the sum.
   Value add(Value sum, Value part) {
     return b.map({part}, sum, [&](ValueRange e) {
-      return b.addF(e[1], b.convert(e[0], sums));
+      return b.addF(e[1], b.convert(e[0], e[1].getType()));
     });
   }
 
@@ -183,8 +190,9 @@ private:
     value = b.extract(value, getRowBox(b, value, none));
     OpFoldResult heads = b.size(whole.getQuery(), kHeads);
     sink = b.slice(sink, {getAsOpFoldResult(extents.heads.first(b))}, {heads});
-    SmallVector<Value> outs = {b.emptyLike(whole.getQuery()), b.emptyLike(key),
-                               b.emptyLike(value), b.emptyLike(sink)};
+    SmallVector<Value> outs = {
+        b.emptyLike(whole.getQuery()), b.emptyLike(key), b.emptyLike(value),
+        b.emptyLike(sink, getSumType(whole.getSinkGradient()))};
     auto op = AttentionBackwardOp::create(
         b, ValueRange(outs).getTypes(), whole.getQuery(), key, value,
         whole.getOutput(), whole.getLogSumExp(), whole.getOutputGradient(),
@@ -209,7 +217,7 @@ private:
       gradient = tensor::CollapseShapeOp::create(
           b, all, ArrayRef<ReassociationIndices>{{0, 1}});
     }
-    return round(gradient, getElementTypeOrSelf(whole.getSink()));
+    return round(gradient, getElementTypeOrSelf(whole.getSinkGradient()));
   }
 
   TensorCode b;

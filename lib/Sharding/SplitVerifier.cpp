@@ -303,15 +303,6 @@ LogicalResult Verifier::verify(AttentionBackwardOp op) {
       (getCacheRead(op.getKey()) || getCacheRead(op.getValue())))
     return op.emitOpError("of a cache whose positions are split is not covered "
                           "by attn-shard");
-  // Parts of sums are not to be rounded before they are added.
-  for (Value gradient : op.getOuts().drop_front(3)) {
-    Type element = getElementTypeOrSelf(gradient.getType());
-    if (!element.isF32() && !element.isF64())
-      return op.emitOpError(
-                 "expected gradients of sinks and captures of f32 or "
-                 "f64, which ranks add, got ")
-             << gradient.getType();
-  }
   return verifyAttention(op, ofRows);
 }
 

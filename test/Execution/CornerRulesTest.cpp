@@ -324,6 +324,48 @@ TEST(Rules, attention_backward_g4_rows_that_are_not_finite) {
   }
 }
 
+// What is added to other parts before it is rounded.
+TEST(Rules, attention_backward_g2_gradients_of_the_type_of_sums) {
+  const std::string text = R"(
+    !q = tensor<2x4x37x16xELEMENT>
+    !k = tensor<2x2x45x16xELEMENT>
+    !l = tensor<2x4x37xf32>
+    !n = tensor<4xf16>
+    !s = tensor<4xf32>
+    func.func @f(%q: !q, %k: !k, %o: !q, %lse: !l, %do: !q, %sink: !n,
+                 %slopes: !n) -> (!s, !s) {
+      %oq = tensor.empty() : !q
+      %ok = tensor.empty() : !k
+      %os = tensor.empty() : !s
+      %d:5 = attn.attention_backward
+          ins(%q, %k, %k, %o, %lse, %do : !q, !k, !k, !q, !l, !q)
+          outs(%oq, %ok, %ok, %os, %os : !q, !k, !k, !s, !s)
+          offset(bottom_right) sink(%sink : !n) score alibi(%slopes : !n)
+          mask causal gradients(sink, 0)
+      return %d#3, %d#4 : !s, !s
+    })";
+  for (auto [type, name] :
+       {std::pair(ElementType::f32, "f32"), std::pair(ElementType::f16, "f16"),
+        std::pair(ElementType::bf16, "bf16")}) {
+    std::string of = text;
+    for (std::size_t at; (at = of.find("ELEMENT")) != std::string::npos;)
+      of.replace(at, 7, name);
+    TestTensor query = normal(type, {2, 4, 37, 16}, 1),
+               key = normal(type, {2, 2, 45, 16}, 2),
+               output = normal(type, {2, 4, 37, 16}, 3),
+               lse = normal(ElementType::f32, {2, 4, 37}, 4),
+               gradient = normal(type, {2, 4, 37, 16}, 5),
+               sink = normal(ElementType::f16, {4}, 6),
+               slopes(ElementType::f16, {4});
+    slopes.fill([](const Shape &i) { return 0.25 + 0.125 * double(i[0]); });
+    EXPECT_EQ(
+        runEverywhere(of, {query, key, output, lse, gradient, sink, slopes})
+            .error,
+        "")
+        << name;
+  }
+}
+
 TEST(Rules, attention_a15_the_same_bits) {
   KernelText text{.type = ElementType::f32,
                   .queryHeads = 4,

@@ -383,21 +383,6 @@ func.func @pages(%new: !rows, %pages: !pages, %stored: tensor<2xi32>, %table: te
 
 // -----
 
-!q = tensor<1x4x?x16xbf16>
-!l = tensor<1x4x?xf32>
-!s = tensor<4xbf16>
-shard.grid @ranks(shape = 4)
-func.func @slopes(%query: !q, %key: !q, %lse: !l, %slopes: !s) -> (!q, !q, !q, !s) {
-  %heads = shard.sharding @ranks split_axes = [[], [0]] : !shard.sharding
-  %q = shard.shard %query to %heads annotate_for_users : !q
-  // expected-error @below {{expected gradients of sinks and captures of f32 or f64, which ranks add, got 'tensor<4xbf16>'}}
-  %d:4 = attn.attention_backward ins(%q, %key, %key, %q, %lse, %q : !q, !q, !q, !q, !l, !q)
-      outs(%query, %key, %key, %slopes : !q, !q, !q, !s) score alibi(%slopes : !s) gradients(0)
-  return %d#0, %d#1, %d#2, %d#3 : !q, !q, !q, !s
-}
-
-// -----
-
 func.func @sums(%step: index, %key: tensor<1x2x?x64xf16>, %spans: tensor<4x4xindex>) {
   // expected-error @below {{expected sums of f32 or f64, got 'tensor<1x2x?x64xf16>'}}
   %s:2 = attn.rank_sums %step of(%key, %key : tensor<1x2x?x64xf16>, tensor<1x2x?x64xf16>)

@@ -81,3 +81,29 @@ func.func @dropout(%query: !q, %key: !k, %value: !k, %output: !q, %lse: !l, %gra
       outs(%dq, %dk, %dk : !q, !k, !k) dropout(0.1, %seed, %call) mask causal
   return %d#0, %d#1, %d#2 : !q, !k, !k
 }
+
+// -----
+
+// Parts of the gradients of bf16 are added in f32, and rounded once.
+// RING-LABEL: func @narrow(
+// RING: scf.for {{.*}} -> (tensor<1x4x64x16xf32>, tensor<1x2x64x16xf32>, tensor<1x2x64x16xf32>, tensor<4xf32>)
+// RING: attn.attention_backward
+// RING-SAME: tensor<1x2x?x16xbf16>, tensor<4xf32>) offset({{.*}}) gradients(0)
+// RING: attn.attention_backward
+// RING-SAME: tensor<4xf32>) sink({{.*}}) gradients(sink)
+// RING: attn.all_reduce {{.*}} : tensor<4xf32>
+// RING: arith.truncf
+// RING: attn.all_reduce {{.*}} : tensor<4xf32>
+// RING: arith.truncf
+!q = tensor<1x4x256x16xbf16>
+!k = tensor<1x2x256x16xbf16>
+!l = tensor<1x4x256xf32>
+!h = tensor<4xbf16>
+func.func @narrow(%query: !q, %key: !k, %value: !k, %output: !q, %lse: !l, %gradient: !q,
+                  %sink: !h, %slopes: !h, %dq: !q, %dk: !k, %ds: !h) -> (!q, !k, !k, !h, !h) {
+  %d:5 = attn.attention_backward
+      ins(%query, %key, %value, %output, %lse, %gradient : !q, !k, !k, !q, !l, !q)
+      outs(%dq, %dk, %dk, %ds, %ds : !q, !k, !k, !h, !h)
+      sink(%sink : !h) score alibi(%slopes : !h) mask causal gradients(sink, 0)
+  return %d#0, %d#1, %d#2, %d#3, %d#4 : !q, !k, !k, !h, !h
+}

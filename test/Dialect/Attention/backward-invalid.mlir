@@ -76,6 +76,21 @@ func.func @no_sink(%q: !q, %k: !k, %v: !v, %o: !o, %lse: !lse, %s: tensor<4xf32>
 !o = tensor<1x4x7x3xf32>
 !lse = tensor<1x4x7xf32>
 
+func.func @sink_type(%q: !q, %k: !k, %v: !v, %o: !o, %lse: !lse, %s: tensor<4xf16>, %d: tensor<4xf64>) {
+  // expected-error @+1 {{'attn.attention_backward' op gradient of 'sink': expected the shape and elements of 'tensor<4xf16>', or elements of 'f32', got 'tensor<4xf64>'}}
+  %0:4 = attn.attention_backward ins(%q, %k, %v, %o, %lse, %o : !q, !k, !v, !o, !lse, !o)
+      outs(%q, %k, %v, %d : !q, !k, !v, tensor<4xf64>) sink(%s : tensor<4xf16>) gradients(sink)
+  return
+}
+
+// -----
+
+!q = tensor<1x4x7x8xf32>
+!k = tensor<1x2x9x8xf32>
+!v = tensor<1x2x9x3xf32>
+!o = tensor<1x4x7x3xf32>
+!lse = tensor<1x4x7xf32>
+
 func.func @no_capture(%q: !q, %k: !k, %v: !v, %o: !o, %lse: !lse, %s: tensor<4xf32>) {
   // expected-error @+1 {{'attn.attention_backward' op expected the number of a capture of the score in 'gradients', below 0, got 0}}
   %0:4 = attn.attention_backward ins(%q, %k, %v, %o, %lse, %o : !q, !k, !v, !o, !lse, !o) outs(%q, %k, %v, %s : !q, !k, !v, tensor<4xf32>) gradients(0)

@@ -436,6 +436,28 @@ func.func @packed_dropout(%query: !pq, %key: !pk, %value: !pk, %gradient: !pq,
   return %r#0, %d#0, %d#1, %d#2 : !pq, !pq, !pk, !pk
 }
 
+// Of bf16, with those of a sink and of slopes of it.
+func.func @narrow_gradients(%query: !dq, %key: !dk, %value: !dk, %gradient: !dq,
+    %sink: tensor<4xbf16>, %slopes: tensor<4xf16>)
+    -> (!dq, !dk, !dk, tensor<4xbf16>, tensor<4xf16>) {
+  %c2 = arith.constant 2 : index
+  %n = tensor.dim %query, %c2 : !dq
+  %m = tensor.dim %key, %c2 : !dk
+  %o = tensor.empty(%n) : !dq
+  %l = tensor.empty(%n) : !lse
+  %r:2 = attn.attention ins(%query, %key, %value : !dq, !dk, !dk) outs(%o, %l : !dq, !lse)
+      sink(%sink : tensor<4xbf16>) score alibi(%slopes : tensor<4xf16>) mask causal
+  %k = tensor.empty(%m) : !dk
+  %s = tensor.empty() : tensor<4xbf16>
+  %t = tensor.empty() : tensor<4xf16>
+  %d:5 = attn.attention_backward
+      ins(%query, %key, %value, %r#0, %r#1, %gradient : !dq, !dk, !dk, !dq, !lse, !dq)
+      outs(%o, %k, %k, %s, %t : !dq, !dk, !dk, tensor<4xbf16>, tensor<4xf16>)
+      sink(%sink : tensor<4xbf16>) score alibi(%slopes : tensor<4xf16>) mask causal
+      gradients(sink, 0)
+  return %d#0, %d#1, %d#2, %d#3, %d#4 : !dq, !dk, !dk, tensor<4xbf16>, tensor<4xf16>
+}
+
 // Of a packed batch, of bf16.
 func.func @packed_gradients(%query: !pq, %key: !pk, %value: !pk, %gradient: !pq,
     %of_query: tensor<?xi32>, %of_key: tensor<?xi32>) -> (!pq, !pk, !pk) {
