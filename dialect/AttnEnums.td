@@ -64,7 +64,8 @@ def Attn_Packs : I32Enum<"Packs", "where packs of rows are made", [
 def Attn_Reshard : I32EnumAttr<"Reshard", "how a tensor is distributed again", [
     I32EnumAttrCase<"RowsToHeads", 0, "rows_to_heads">,
     I32EnumAttrCase<"HeadsToRows", 1, "heads_to_rows">,
-    I32EnumAttrCase<"RowsToWhole", 2, "rows_to_whole">]> {
+    I32EnumAttrCase<"RowsToWhole", 2, "rows_to_whole">,
+    I32EnumAttrCase<"WholeToRows", 3, "whole_to_rows">]> {
   let cppNamespace = "::mlir::attn";
 }
 

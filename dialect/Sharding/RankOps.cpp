@@ -112,6 +112,9 @@ LogicalResult ReshardOp::verify() {
                "expected parts (B, H, S, D) with static H and D, of one "
                "element type, B and D, got ")
            << outs << " of " << part;
+  Type element = part.getElementType();
+  if (getKind() == Reshard::WholeToRows && !element.isF32() && !element.isF64())
+    return emitOpError("expected sums of f32 or f64, got ") << part;
   auto ranks = int64_t(getSize());
   int64_t before = part.getDimSize(1), after = outs.getDimSize(1);
   if (getKind() == Reshard::RowsToHeads)

@@ -138,7 +138,9 @@ def Attn_ReshardOp : Attn_Op<"reshard", [
     - `rows_to_heads`: rows before, and then an equal share of the heads each, as
       DeepSpeed-Ulysses exchanges them (arXiv:2309.14509);
     - `heads_to_rows`: the way back;
-    - `rows_to_whole`: rows before, and then all of it.
+    - `rows_to_whole`: rows before, and then all of it;
+    - `whole_to_rows`: all of it before, and then rows of the sum of what all have,
+      f32 or f64, added in the order of the ranks.
 
     `bounds`, `(pieces + 1)` of index, says where pieces of the rows begin, and
     where the last one ends. There is one of each rank of the group, in their order,

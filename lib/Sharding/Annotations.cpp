@@ -188,8 +188,7 @@ LogicalResult attn::annotate(func::FuncOp func, int64_t ranks,
           shardAlong(op.getQueryMutable(), found->ofQuery);
           shardAlong(op.getKeyMutable(), found->ofKey);
           shardAlong(op.getValueMutable(), found->ofKey);
-          // Gradients go around.
-          if (!found->exchange.empty() && isa<AttentionOp>(op))
+          if (!found->exchange.empty())
             op->setAttr(kExchangeName, b.getStringAttr(found->exchange));
         });
   return success();

@@ -17,6 +17,10 @@
 //       query gradient, gradients of the block += those of the pair
 //     gradients of keys and values += what came of them on rank (self + step)
 //
+// Or all keys come first, and the gradients of all of them are added on the
+// ranks whose they are; or rows become heads, and gradients of these rows
+// again.
+//
 // What is split of one side alone leaves parts of the gradients of the other
 // one, which are summed over ranks. So are those of what is whole: of captures,
 // and of the sink, which is computed apart from keys.
@@ -28,6 +32,7 @@
 #include "lib/Sharding/Annotations.h"
 #include "lib/Sharding/BlockForm.h"
 #include "lib/Sharding/RingPieces.h"
+#include "lib/Sharding/RowExchange.h"
 #include "lib/Sharding/VisibleSpans.h"
 
 using namespace mlir;
@@ -48,13 +53,8 @@ public:
       ofRows.push_back(gradient);
   }
 
-  SmallVector<Value> emit() {
-    Gradients gradients = extents.isRing ? goAround() : computeAlone();
-    if (!extents.isRing) {
-      reduce(gradients[0], {groups.keys});
-      reduce(gradients[1], {groups.queries});
-      reduce(gradients[2], {groups.queries});
-    }
+  SmallVector<Value> emit(StringRef exchange) {
+    Gradients gradients = compute(exchange);
     SmallVector<Value> results(
         llvm::map_range(ArrayRef(gradients).take_front(3), [&](Value sum) {
           return round(sum, whole.getElementType());
@@ -74,6 +74,20 @@ public:
 private:
   /// Of query, key and value, and then of captures.
   using Gradients = SmallVector<Value>;
+
+  /// But for captures, the rank's own.
+  Gradients compute(StringRef exchange) {
+    if (extents.isRing) {
+      if (exchange == kGather)
+        return gatherKeys();
+      return exchange == kUlysses ? exchangeHeads() : goAround();
+    }
+    Gradients gradients = computeAlone();
+    reduce(gradients[0], {groups.keys});
+    reduce(gradients[1], {groups.queries});
+    reduce(gradients[2], {groups.queries});
+    return gradients;
+  }
 
   /// Sums over the ranks of some groups, one after the other.
   void reduce(Value &part, ArrayRef<RankGroup> over) {
@@ -97,11 +111,12 @@ private:
   Gradients computeAlone() {
     RowSpan queries{extents.queries.first(b), extents.queries.count(b)},
         keys{extents.keys.first(b), extents.keys.count(b)};
-    return computeBlock({whole.getQuery(), queries, ofRows}, whole.getKey(),
-                        whole.getValue(), keys);
+    return computeBlock(extents, {whole.getQuery(), queries, ofRows},
+                        whole.getKey(), whole.getValue(), keys);
   }
 
-  Gradients computeBlock(const BlockOperands &part, Value key, Value value,
+  Gradients computeBlock(const AttentionExtents &extents,
+                         const BlockOperands &part, Value key, Value value,
                          RowSpan keys) {
     SmallVector<Value> outs = {b.emptyLike(part.query), b.emptyLike(key),
                                b.emptyLike(value)};
@@ -124,6 +139,53 @@ private:
     return b.map({part}, sum, [&](ValueRange e) {
       return b.addF(e[1], b.convert(e[0], e[1].getType()));
     });
+  }
+
+  /// All keys come first, and what ranks have computed of them goes back.
+  Gradients gatherKeys() {
+    RowExchange exchange(b, extents);
+    AttentionExtents ofAll = exchange.getOfAllKeys();
+    Value key = exchange.gatherKeys(whole.getKey()),
+          value = exchange.gatherKeys(whole.getValue());
+    RowSpan keys{b.index(0), extents.keys.total};
+    Gradients initial = {createZeros(whole.getQuery()), createZeros(key),
+                         createZeros(value)};
+    for (Value out : whole.getCaptureGradients())
+      initial.push_back(createZeros(out));
+    Gradients all =
+        b.loop(0, extents.getNumSlots(), 1, initial,
+               [&](Value slot, ValueRange carried) {
+                 const Extent &rows = extents.queries;
+                 Value piece = extents.getPiece(b, rows.self, slot);
+                 RowSpan ofWhole{rows.first(b, piece), rows.count(b, piece)},
+                     own{extents.getSlotBegin(b, rows, rows.self, slot),
+                         ofWhole.count};
+                 return addAll(carried,
+                               computeBlock(ofAll, sliceQueries(own, ofWhole),
+                                            key, value, keys),
+                               own, keys);
+               });
+    for (Value &ofKeys : MutableArrayRef(all).slice(1, 2))
+      ofKeys = exchange.addKeys(ofKeys, whole.getKey());
+    return all;
+  }
+
+  /// Rows become heads, and what one machine computes of these, rows again.
+  Gradients exchangeHeads() {
+    RowExchange exchange(b, extents);
+    AttentionExtents ofHeads = exchange.getOfHeads(whole.getNumQueryHeads());
+    BlockOperands part{exchange.shareHeads(whole.getQuery(), extents.queries),
+                       {b.index(0), extents.queries.total}};
+    for (Value rows : ofRows)
+      part.ofRows.push_back(exchange.shareHeads(rows, extents.queries));
+    Value key = exchange.shareHeads(whole.getKey(), extents.keys),
+          value = exchange.shareHeads(whole.getValue(), extents.keys);
+    Gradients all = computeBlock(ofHeads, part, key, value,
+                                 {b.index(0), extents.keys.total});
+    all[0] = exchange.toRows(all[0], extents.queries, whole.getQuery());
+    all[1] = exchange.toRows(all[1], extents.keys, whole.getKey());
+    all[2] = exchange.toRows(all[2], extents.keys, whole.getValue());
+    return all;
   }
 
   Gradients goAround() {
@@ -157,24 +219,36 @@ private:
   /// Adds what a piece of the queries and one of a block give to each other.
   Gradients addPieces(ValueRange carried, RankBlockOp block,
                       const PiecePlaces &places) {
-    auto slice = [&](Value of, RowSpan rows) {
-      return b.extract(of, getRowBox(b, of, rows));
-    };
-    BlockOperands part{slice(whole.getQuery(), places.queries),
-                       places.queriesOfWhole};
+    return addAll(
+        carried,
+        computeBlock(extents,
+                     sliceQueries(places.queries, places.queriesOfWhole),
+                     slice(block.getKeys(), places.keys),
+                     slice(block.getValues(), places.keys), places.keysOfWhole),
+        places.queries, places.keys);
+  }
+
+  Value slice(Value of, RowSpan rows) {
+    return b.extract(of, getRowBox(b, of, rows));
+  }
+  /// Some rows of this rank, which are those of the whole.
+  BlockOperands sliceQueries(RowSpan own, RowSpan ofWhole) {
+    BlockOperands part{slice(whole.getQuery(), own), ofWhole};
     for (Value rows : ofRows)
-      part.ofRows.push_back(slice(rows, places.queries));
-    Gradients ofPair =
-        computeBlock(part, slice(block.getKeys(), places.keys),
-                     slice(block.getValues(), places.keys), places.keysOfWhole);
+      part.ofRows.push_back(slice(rows, own));
+    return part;
+  }
+  /// Sums with what was computed of some rows of queries and some of keys.
+  Gradients addAll(ValueRange sums, ArrayRef<Value> parts, RowSpan queries,
+                   RowSpan keys) {
     Gradients next;
-    for (auto [number, sum, ofPiece] : llvm::enumerate(carried, ofPair)) {
+    for (auto [number, sum, part] : llvm::enumerate(sums, parts)) {
       if (number > 2) {
-        next.push_back(add(sum, ofPiece));
+        next.push_back(add(sum, part));
         continue;
       }
-      Box box = getRowBox(b, sum, number == 0 ? places.queries : places.keys);
-      next.push_back(b.insert(add(b.extract(sum, box), ofPiece), sum, box));
+      Box box = getRowBox(b, sum, number == 0 ? queries : keys);
+      next.push_back(b.insert(add(b.extract(sum, box), part), sum, box));
     }
     return next;
   }
@@ -233,7 +307,8 @@ private:
 
 SmallVector<Value> attn::emitLocalBackward(IndexBuilder &b,
                                            AttentionBackwardOp whole,
+                                           StringRef exchange,
                                            const AttentionExtents &extents,
                                            const BackwardGroups &groups) {
-  return LocalBackward(b, whole, extents, groups).emit();
+  return LocalBackward(b, whole, extents, groups).emit(exchange);
 }

@@ -25,8 +25,10 @@ struct BackwardGroups {
 };
 
 /// Emits what a rank computes of `whole`, whose operands are the rank's own by
-/// now: the parts of its results.
+/// now: the parts of its results. Where rows of query and key are split along
+/// one axis, `exchange` says how it comes to the keys of others.
 SmallVector<Value> emitLocalBackward(IndexBuilder &b, AttentionBackwardOp whole,
+                                     StringRef exchange,
                                      const AttentionExtents &extents,
                                      const BackwardGroups &groups);
 

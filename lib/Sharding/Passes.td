@@ -32,8 +32,9 @@ def ShardAttention : Pass<"attn-shard", "::mlir::ModuleOp"> {
       other: with a causal mask, all have the same work. 'sequence', 'ring' and
       'gather' annotate so where the masks leave ranks with different work in the order of the rows, and
       the most that a rank receives does not grow. Where an op says so in
-      `attn.exchange`, keys and values are gathered instead, or rows become heads
-      (`attn.reshard`): see `attn-plan-exchange`;
+      `attn.exchange`, keys and values are gathered instead, and their gradients
+      added where they are from, or rows become heads (`attn.reshard`): see
+      `attn-plan-exchange`;
     - rows of keys and values alone: each rank computes what its keys give for all
       queries, which `attn.all_merge` merges. So it is where they are read of caches
       whose positions are sharded: rows of a contiguous cache, or pages and columns

@@ -71,6 +71,7 @@ static SmallVector<Value> emitLocal(AttentionOp op, IndexBuilder &b,
 
 static SmallVector<Value> emitLocal(AttentionBackwardOp op, IndexBuilder &b,
                                     const Splits &splits, LocalSizes &sizes) {
+  std::string exchange = getExchange(op).str();
   op->removeAttr(kExchangeName);
   AttentionAxes axes = splits.getAxes(op);
   auto groupOf = [&](int64_t axis) {
@@ -79,7 +80,7 @@ static SmallVector<Value> emitLocal(AttentionBackwardOp op, IndexBuilder &b,
     return RankGroup{uint64_t(splits.getGrid().getStride(axis)),
                      uint64_t(splits.getNumRanks(axis))};
   };
-  return emitLocalBackward(b, op, getExtents(op, b, splits, sizes),
+  return emitLocalBackward(b, op, exchange, getExtents(op, b, splits, sizes),
                            {groupOf(axes.batch), groupOf(axes.heads),
                             groupOf(axes.queries), groupOf(axes.keys)});
 }

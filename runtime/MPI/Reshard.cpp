@@ -8,12 +8,15 @@
 //
 // What a rank has before and what it has after is a range of heads and a few of
 // rows, of the whole. A message is what one of them has before and another one
-// after: both sides find the same ones, in the same order.
+// after: both sides find the same ones, in the same order. Where all of them
+// have a part of a sum before, messages lie beside each other until all have
+// come.
 //
 //===----------------------------------------------------------------------===//
 
 #include "runtime/MPI/Reshard.h"
 
+#include <algorithm>
 #include <cstring>
 
 using namespace attn;
@@ -74,6 +77,8 @@ public:
   Part whole() const { return {{0, heads}, {{{0, bounds.back()}, 0}}}; }
 
   Part before(Reshard kind, std::int64_t rank) const {
+    if (kind == Reshard::WholeToRows)
+      return whole();
     return kind == Reshard::HeadsToRows ? byHeads(rank) : byRows(rank);
   }
   Part after(Reshard kind, std::int64_t rank) const {
@@ -142,6 +147,43 @@ static void copyOwn(const Part &before, const Part &after,
       }
 }
 
+/// Memory for rows of each of several ranks, one after the other.
+static std::vector<Rows> describeParts(const Rows &like,
+                                       std::size_t elementBytes,
+                                       std::size_t ranks,
+                                       std::vector<std::byte> &memory) {
+  Rows rows = like;
+  rows.offset = 0;
+  rows.strides[3] = 1;
+  for (std::size_t dim = 3; dim > 0; --dim)
+    rows.strides[dim - 1] = rows.strides[dim] * rows.sizes[dim];
+  std::size_t bytes =
+      std::size_t(rows.strides[0] * rows.sizes[0]) * elementBytes;
+  memory.resize(ranks * bytes);
+  std::vector<Rows> parts(ranks, rows);
+  for (std::size_t rank = 0; rank < ranks; ++rank)
+    parts[rank].allocated = parts[rank].data = memory.data() + rank * bytes;
+  return parts;
+}
+
+template <typename T>
+static void addParts(const std::vector<Rows> &parts, const Rows &sums) {
+  for (std::int64_t b = 0; b < sums.sizes[0]; ++b)
+    for (std::int64_t h = 0; h < sums.sizes[1]; ++h)
+      for (std::int64_t row = 0; row < sums.sizes[2]; ++row) {
+        auto at = [&](const Rows &rows) {
+          return reinterpret_cast<T *>(addressOf(rows, sizeof(T), b, h, row));
+        };
+        T *sum = at(sums);
+        std::copy_n(at(parts.front()), sums.sizes[3], sum);
+        for (std::size_t rank = 1; rank < parts.size(); ++rank) {
+          const T *part = at(parts[rank]);
+          for (std::int64_t d = 0; d < sums.sizes[3]; ++d)
+            sum[d] += part[d];
+        }
+      }
+}
+
 Status mpi::reshard(Communicator &communicator, Group group, Reshard kind,
                     std::span<const std::int64_t> bounds,
                     std::size_t elementBytes, const Rows &part,
@@ -164,6 +206,15 @@ Status mpi::reshard(Communicator &communicator, Group group, Reshard kind,
   auto cut = [](Span heads, const Part &of) {
     return Span{heads.first - of.heads.first, heads.count};
   };
+  bool isSum = kind == Reshard::WholeToRows;
+  std::vector<std::byte> memory;
+  std::vector<Rows> parts;
+  if (isSum)
+    parts =
+        describeParts(result, elementBytes, std::size_t(group.count), memory);
+  auto resultOf = [&](std::int64_t number) {
+    return isSum ? parts[std::size_t(number)] : result;
+  };
   Transfer transfer;
   for (std::int64_t step = 1; step < group.count; ++step) {
     std::int64_t to = (self + step) % group.count,
@@ -177,7 +228,7 @@ Status mpi::reshard(Communicator &communicator, Group group, Reshard kind,
                 {message.before, message.count}, packed);
     heads = intersect(beforeThere.heads, after.heads);
     for (const Message &message : findMessages(beforeThere, after))
-      addPieces(received, result, elementBytes, cut(heads, after),
+      addPieces(received, resultOf(from), elementBytes, cut(heads, after),
                 {message.after, message.count}, packed);
     auto rankOf = [&](std::int64_t number) {
       return int(rank + (number - self) * group.stride);
@@ -187,6 +238,12 @@ Status mpi::reshard(Communicator &communicator, Group group, Reshard kind,
         !status)
       return status;
   }
-  copyOwn(before, after, elementBytes, part, result);
-  return communicator.wait(transfer, "its rows");
+  copyOwn(before, after, elementBytes, part, resultOf(self));
+  if (Status status = communicator.wait(transfer, "its rows"); !status)
+    return status;
+  if (isSum && elementBytes == sizeof(float))
+    addParts<float>(parts, result);
+  else if (isSum)
+    addParts<double>(parts, result);
+  return {};
 }

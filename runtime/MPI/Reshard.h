@@ -15,7 +15,12 @@
 namespace attn::mpi {
 
 /// Those of attn.reshard, by the same numbers.
-enum class Reshard : std::int64_t { RowsToHeads, HeadsToRows, RowsToWhole };
+enum class Reshard : std::int64_t {
+  RowsToHeads,
+  HeadsToRows,
+  RowsToWhole,
+  WholeToRows
+};
 
 /// What attn.reshard does, for elements of so many bytes. `bounds` says where
 /// pieces of the rows begin, and where the last one ends.

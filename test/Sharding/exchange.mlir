@@ -107,3 +107,58 @@ func.func @ring(%query: !t, %key: !t, %value: !t, %init: !t) -> !t {
   %o = attn.attention ins(%q, %k, %v : !t, !t, !t) outs(%init : !t) {attn.exchange = "ring"}
   return %o : !t
 }
+
+// -----
+
+// Gradients: what ranks computed of all keys is added where the keys are from.
+// CHECK-LABEL: func @gradients(
+// CHECK-SAME: %[[Q:.*]]: tensor<1x8x256x64xf32>, %[[K:.*]]: tensor<1x2x256x64xf32>, %[[V:.*]]: tensor<1x2x256x64xf32>, {{.*}})
+// CHECK: %[[KEYS:.*]] = attn.reshard rows_to_whole ins(%[[K]] : tensor<1x2x256x64xf32>)
+// CHECK: %[[VALUES:.*]] = attn.reshard rows_to_whole ins(%[[V]] :
+// CHECK: %[[ALL:.*]]:3 = scf.for
+// CHECK: attn.attention_backward ins(%{{.*}}, %[[KEYS]], %[[VALUES]],
+// CHECK: %[[DK:.*]] = attn.reshard whole_to_rows ins(%[[ALL]]#1 : tensor<1x2x1024x64xf32>)
+// CHECK-SAME: stride 1 size 4 -> tensor<1x2x256x64xf32>
+// CHECK: %[[DV:.*]] = attn.reshard whole_to_rows ins(%[[ALL]]#2 :
+// CHECK: return %[[ALL]]#0, %[[DK]], %[[DV]]
+!t = tensor<1x8x1024x64xf32>
+!kv = tensor<1x2x1024x64xf32>
+!l = tensor<1x8x1024xf32>
+shard.grid @ranks(shape = ?)
+func.func @gradients(%query: !t, %key: !kv, %value: !kv, %output: !t, %lse: !l, %gradient: !t,
+                     %dq: !t, %dk: !kv) -> (!t, !kv, !kv) {
+  %s = shard.sharding @ranks split_axes = [[], [], [0]] : !shard.sharding
+  %q = shard.shard %query to %s annotate_for_users : !t
+  %k = shard.shard %key to %s annotate_for_users : !kv
+  %v = shard.shard %value to %s annotate_for_users : !kv
+  %d:3 = attn.attention_backward ins(%q, %k, %v, %output, %lse, %gradient : !t, !kv, !kv, !t, !l, !t)
+      outs(%dq, %dk, %dk : !t, !kv, !kv) mask causal {attn.exchange = "gather"}
+  return %d#0, %d#1, %d#2 : !t, !kv, !kv
+}
+
+// -----
+
+// Rows of all become heads, as do log-sum-exps, and gradients rows again.
+// CHECK-LABEL: func @gradients_of_heads(
+// CHECK-SAME: %[[Q:.*]]: tensor<1x8x256x64xf32>, {{.*}}, %[[LSE:.*]]: tensor<1x8x256xf32>,
+// CHECK: %[[QUERIES:.*]] = attn.reshard rows_to_heads ins(%[[Q]] : tensor<1x8x256x64xf32>)
+// CHECK: attn.reshard rows_to_heads {{.*}} -> tensor<1x2x1024x1xf32>
+// CHECK: %[[ALL:.*]]:3 = attn.attention_backward ins(%[[QUERIES]],
+// CHECK-SAME: tensor<1x2x1024x64xf32>, tensor<1x1x1024x64xf32>,
+// CHECK: attn.reshard heads_to_rows ins(%[[ALL]]#0 :
+// CHECK: attn.reshard heads_to_rows ins(%[[ALL]]#1 :
+// CHECK: attn.reshard heads_to_rows ins(%[[ALL]]#2 :
+!t = tensor<1x8x1024x64xf32>
+!kv = tensor<1x4x1024x64xf32>
+!l = tensor<1x8x1024xf32>
+shard.grid @ranks(shape = ?)
+func.func @gradients_of_heads(%query: !t, %key: !kv, %value: !kv, %output: !t, %lse: !l, %gradient: !t,
+                              %dq: !t, %dk: !kv) -> (!t, !kv, !kv) {
+  %s = shard.sharding @ranks split_axes = [[], [], [0]] : !shard.sharding
+  %q = shard.shard %query to %s annotate_for_users : !t
+  %k = shard.shard %key to %s annotate_for_users : !kv
+  %v = shard.shard %value to %s annotate_for_users : !kv
+  %d:3 = attn.attention_backward ins(%q, %k, %v, %output, %lse, %gradient : !t, !kv, !kv, !t, !l, !t)
+      outs(%dq, %dk, %dk : !t, !kv, !kv) mask causal {attn.exchange = "ulysses"}
+  return %d#0, %d#1, %d#2 : !t, !kv, !kv
+}

@@ -598,21 +598,6 @@ func.func @exchange_of_heads(%query: !t, %key: !t, %value: !t, %init: !t) -> !t 
 
 // -----
 
-!t = tensor<1x8x?x16xf32>
-!lse = tensor<1x8x?xf32>
-shard.grid @ranks(shape = 4)
-func.func @gradients(%query: !t, %key: !t, %value: !t, %output: !t, %lse: !lse, %gradient: !t, %init: !t) -> !t {
-  %s = shard.sharding @ranks split_axes = [[], [], [0]] : !shard.sharding
-  %q = shard.shard %query to %s annotate_for_users : !t
-  %k = shard.shard %key to %s annotate_for_users : !t
-  // expected-error @below {{expected 'attn.exchange' to be "ring" for gradients, got "gather"}}
-  %d:3 = attn.attention_backward ins(%q, %k, %value, %output, %lse, %gradient : !t, !t, !t, !t, !lse, !t)
-      outs(%init, %init, %init : !t, !t, !t) {attn.exchange = "gather"}
-  return %d#0 : !t
-}
-
-// -----
-
 func.func @exchange_name(%t: tensor<1x8x?x16xf32>) -> tensor<1x8x?x16xf32> {
   // expected-error @below {{expected 'attn.exchange' to be "ring", "gather" or "ulysses", got "heads"}}
   %o = attn.attention ins(%t, %t, %t : tensor<1x8x?x16xf32>, tensor<1x8x?x16xf32>, tensor<1x8x?x16xf32>)
@@ -668,6 +653,15 @@ func.func @no_pieces(%part: tensor<1x8x?x16xf32>, %init: tensor<1x8x?x16xf32>, %
 func.func @types(%part: tensor<1x8x?x16xf32>, %init: tensor<1x8x?x16xf16>, %bounds: tensor<5xindex>) -> tensor<1x8x?x16xf16> {
   // expected-error @below {{expected parts (B, H, S, D) with static H and D, of one element type, B and D, got}}
   %r = attn.reshard rows_to_whole ins(%part : tensor<1x8x?x16xf32>) outs(%init : tensor<1x8x?x16xf16>)
+      bounds(%bounds : tensor<5xindex>) stride 1 size 4 -> tensor<1x8x?x16xf16>
+  return %r : tensor<1x8x?x16xf16>
+}
+
+// -----
+
+func.func @narrow_sums(%part: tensor<1x8x?x16xf16>, %init: tensor<1x8x?x16xf16>, %bounds: tensor<5xindex>) -> tensor<1x8x?x16xf16> {
+  // expected-error @below {{expected sums of f32 or f64, got 'tensor<1x8x?x16xf16>'}}
+  %r = attn.reshard whole_to_rows ins(%part : tensor<1x8x?x16xf16>) outs(%init : tensor<1x8x?x16xf16>)
       bounds(%bounds : tensor<5xindex>) stride 1 size 4 -> tensor<1x8x?x16xf16>
   return %r : tensor<1x8x?x16xf16>
 }

@@ -185,6 +185,30 @@ func.func @gathered_dropout(%query: !q, %key: !k, %value: !k, %seed: i64, %call:
   return %r#0, %r#1 : !q, !lse
 }
 
+// Gradients of heads along one axis and two pieces of rows along the other, whose
+// keys are gathered.
+!zl = tensor<1x2x64xf32>
+func.func @gradients_of_pieces(%query: !z, %key: !z, %value: !z, %gradient: !z,
+    %sink: tensor<2xf32>, %slopes: tensor<2xf32>)
+    -> (!z, !z, !z, tensor<2xf32>, tensor<2xf32>) {
+  %s = shard.sharding @grid split_axes = [[], [0], [1]] {attn.zigzag} : !shard.sharding
+  %query_s = shard.shard %query to %s annotate_for_users : !z
+  %key_s = shard.shard %key to %s annotate_for_users : !z
+  %value_s = shard.shard %value to %s annotate_for_users : !z
+  %o = tensor.empty() : !z
+  %l = tensor.empty() : !zl
+  %r:2 = attn.attention ins(%query_s, %key_s, %value_s : !z, !z, !z) outs(%o, %l : !z, !zl)
+      sink(%sink : tensor<2xf32>) score alibi(%slopes : tensor<2xf32>) mask causal
+      {attn.exchange = "gather"}
+  %t = tensor.empty() : tensor<2xf32>
+  %d:5 = attn.attention_backward
+      ins(%query_s, %key_s, %value_s, %r#0, %r#1, %gradient : !z, !z, !z, !z, !zl, !z)
+      outs(%o, %o, %o, %t, %t : !z, !z, !z, tensor<2xf32>, tensor<2xf32>)
+      sink(%sink : tensor<2xf32>) score alibi(%slopes : tensor<2xf32>) mask causal
+      gradients(sink, 0) {attn.exchange = "gather"}
+  return %d#0, %d#1, %d#2, %d#3, %d#4 : !z, !z, !z, tensor<2xf32>, tensor<2xf32>
+}
+
 // Refused: what regions capture is whole.
 func.func @captured(%query: !q, %key: !k, %value: !k, %of_query: tensor<2x?xi32>) -> !q {
   %s = shard.sharding @pair split_axes = [[], [], [0]] : !shard.sharding
