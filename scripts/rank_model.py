@@ -15,9 +15,9 @@ import math
 from dataclasses import dataclass, replace
 
 
-# On CPUs, what a block of another rank takes besides computing, and any other exchange
-# besides its messages: kSecondsOfStep of ExchangeModel.cpp.
-STEP_SECONDS = 20e-6
+# What `#attn.target` and `#attn.link` say where nothing else is written, in seconds and
+# bytes per second: kernel_ns, memory_gbs, and step_ns.
+CPU = {"kernel": 20e-6, "merging": 32e9, "step": 20e-6}
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,9 @@ class Machine:
     message: float = 0.5e-6  # Seconds of a rank to start a message.
     step: float = 0.0  # Seconds of a block of another rank, besides computing, and of
     # any other exchange, besides its messages.
+    kernel: float = 0.0  # Seconds of an attention, besides its products.
+    merging: float = math.inf  # Bytes per second, of states that are merged.
+    is_shared: bool = False  # What computes copies messages, too.
 
     def link(self, first, second):
         return self.near if first // self.node == second // self.node else self.far
@@ -64,6 +67,10 @@ class Layer:
     def row_bytes(self):
         """Of one row of keys and of values."""
         return 2 * self.element * self.key_heads * self.size
+
+    def state_bytes(self):
+        """Of the output and the log-sum-exp of a row, read and written in f32."""
+        return 2 * 4 * self.heads * (self.size + 1)
 
     def work(self, machine, pairs):
         """Seconds for so many pairs of a query and a key."""
@@ -96,7 +103,8 @@ def get_pieces(rank, ranks, is_zigzag):
 
 def simulate_ring(machine, layer, rows, ranks, is_zigzag=True):
     """Blocks go around as attn.rank_block gives them: in each step a rank waits for
-    what it receives and sends, begins with the next transfer, and computes."""
+    what it receives and sends, begins with the next transfer, and computes an attention
+    for each pair of pieces, which is merged with the state before it."""
     pieces = [get_pieces(rank, ranks, is_zigzag) for rank in range(ranks)]
     count = rows // (len(pieces[0]) * ranks)
     done, here = [0.0] * ranks, [0.0] * ranks
@@ -106,11 +114,13 @@ def simulate_ring(machine, layer, rows, ranks, is_zigzag=True):
         here = [0.0] * ranks
         for rank in range(ranks):
             keeper = (rank - step) % ranks
-            pairs = sum(
-                layer.visible(q, k, count) for q in pieces[rank] for k in pieces[keeper]
-            )
-            seconds = layer.work(machine, pairs)
-            if step and pairs:
+            seen = [layer.visible(q, k, count) for q in pieces[rank] for k in pieces[keeper]]
+            attentions = sum(pairs > 0 for pairs in seen)
+            seconds = layer.work(machine, sum(seen)) + attentions * machine.kernel
+            # In the order of the rows, a rank's own keys come first.
+            if step or is_zigzag:
+                seconds += attentions * count * layer.state_bytes() / machine.merging
+            if step and attentions:
                 seconds += machine.step
             work[rank] += seconds
             done[rank] = begin[rank] + seconds
@@ -123,6 +133,8 @@ def simulate_ring(machine, layer, rows, ranks, is_zigzag=True):
             size = needed * count * layer.row_bytes()
             received[rank] += size
             end = max(begin[rank], begin[sender]) + machine.link(rank, sender).time(size)
+            if machine.is_shared:
+                done[rank] += size / machine.link(rank, sender).bandwidth
             if size:
                 here[rank] = max(here[rank], end)
                 here[sender] = max(here[sender], end)
@@ -139,6 +151,8 @@ def simulate_gather(machine, layer, rows, ranks, is_zigzag=True):
         ranks, (nodes - 1) / nodes * size / node, (node - 1) / node * size, times=2
     )
     work = simulate_ring(free(machine), layer, rows, ranks, is_zigzag).work
+    # One attention for each piece.
+    seconds += machine.kernel * len(get_pieces(0, ranks, is_zigzag))
     return Result(seconds + max(work), work, [size * (ranks - 1) // ranks] * ranks)
 
 
@@ -154,7 +168,7 @@ def simulate_heads(machine, layer, rows, ranks):
     # Query, key, value and output.
     seconds = machine.exchange(ranks, far, near, times=4)
     pairs = layer.visible(0, 0, rows)
-    work = [layer.work(machine, pairs) / ranks] * ranks
+    work = [layer.work(machine, pairs) / ranks + machine.kernel] * ranks
     return Result(seconds + work[0], work, [int(far + near)] * ranks)
 
 
@@ -180,6 +194,8 @@ def simulate_decoding(machine, layer, rows, ranks, way):
 
 
 def free(machine):
-    """The same machine, on which nothing takes time to send."""
+    """The same machine, on which nothing takes time but products."""
     link = Link(math.inf, 0.0)
-    return replace(machine, near=link, far=link, message=0.0, step=0.0)
+    return replace(
+        machine, near=link, far=link, message=0.0, step=0.0, kernel=0.0, merging=math.inf
+    )

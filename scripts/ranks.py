@@ -25,7 +25,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from rank_model import (
-    STEP_SECONDS,
+    CPU,
     Layer,
     Link,
     Machine,
@@ -161,7 +161,9 @@ def predict(split, alone, ranks, link, rows):
     is_decode = split == "keys"
     layer = Layer(HEADS, HEADS, 64, element=4, is_causal=not is_decode)
     speed = min(1, CORES / ranks) / CORES / alone
-    link = Link(link["bytesPerSecond"], link["latency"])
+    # Ranks take turns on a core with all that they do on it.
+    turns = max(1, ranks / CORES)
+    link = Link(link["bytesPerSecond"] / turns, link["latency"])
     machine = Machine(
         flops=layer.work(replace(Machine(), flops=1.0), layer.visible(0, 0, rows)) * speed,
         memory=rows * layer.row_bytes() * speed,
@@ -169,7 +171,10 @@ def predict(split, alone, ranks, link, rows):
         near=link,
         far=link,
         message=0.0,
-        step=STEP_SECONDS,
+        step=CPU["step"],
+        kernel=CPU["kernel"] * turns,
+        merging=CPU["merging"] / turns,
+        is_shared=True,
     )
     if is_decode:
         return min(

@@ -25,7 +25,7 @@ import subprocess
 from dataclasses import replace
 
 from rank_model import (
-    STEP_SECONDS,
+    CPU,
     Layer,
     Link,
     Machine,
@@ -105,11 +105,12 @@ def check():
     expect_near(simulate_decoding(machine, causal, rows, 2, "tree"), reads + 2 * sends)
 
 
-def write_text(layer, rows, link, is_zigzag):
+def write_text(layer, rows, link, is_zigzag, is_shared):
     query = f"tensor<1x{layer.heads}x{rows}x{layer.size}xf32>"
     key = f"tensor<1x{layer.key_heads}x{rows}x{layer.size}xf32>"
     order = "{attn.zigzag} " if is_zigzag else ""
     said = f"latency_ns = {link.latency * 1e9:.0f}, bandwidth_mbs = {link.bandwidth * 1e-6:.0f}"
+    said += ", shared = true" if is_shared else ""
     return f"""
 shard.grid @ranks(shape = ?) {{attn.link = #attn.link<{said}>}}
 func.func @attention(%query: {query}, %key: {key}, %value: {key}, %init: {query}) -> {query} {{
@@ -126,19 +127,25 @@ func.func @attention(%query: {query}, %key: {key}, %value: {key}, %init: {query}
 
 def compare(compiler):
     """What attn-plan-exchange computes for the default target, and what this does."""
-    flops = 6e9 * 8  # Of a lane of f32, and lanes.
-    for rows, ranks, is_causal, is_zigzag, link in (
-        (8192, 2, True, True, Link(4e9, 2e-6)),
-        (8192, 8, False, False, Link(1e9, 1e-4)),
-        (65536, 4, True, False, Link(50e9, 8e-6)),
-        (512, 4, True, True, Link(4e9, 2e-6)),
-        (1024, 4, False, False, Link(1e8, 2e-6)),
+    flops = 8e9 * 8  # lane_gflops, and lanes of f32.
+    for rows, ranks, is_causal, is_zigzag, link, is_shared in (
+        (8192, 2, True, True, Link(4e9, 2e-6), True),
+        (8192, 8, False, False, Link(1e9, 1e-4), False),
+        (65536, 4, True, False, Link(50e9, 8e-6), False),
+        (512, 4, True, True, Link(4e9, 2e-6), True),
+        (1024, 4, False, False, Link(1e8, 2e-6), False),
     ):
         layer = Layer(heads=16, key_heads=8, size=64, element=4, is_causal=is_causal)
         machine = Machine(
-            flops=flops, node=ranks, near=link, far=link, message=0.0, step=STEP_SECONDS
+            flops=flops,
+            node=ranks,
+            near=link,
+            far=link,
+            message=0.0,
+            is_shared=is_shared,
+            **CPU,
         )
-        text = write_text(layer, rows, link, is_zigzag)
+        text = write_text(layer, rows, link, is_zigzag, is_shared)
         options = f"--attn-plan-exchange=ranks={ranks} explain"
         run = subprocess.run(
             [compiler, options, "-", "-o", os.devnull], input=text, check=True, text=True,

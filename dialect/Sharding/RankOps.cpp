@@ -84,7 +84,8 @@ void RankSumsOp::getEffects(
 }
 
 LogicalResult LinkAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                               int64_t latencyNs, int64_t bandwidthMbs) {
+                               int64_t latencyNs, int64_t bandwidthMbs,
+                               int64_t stepNs, bool) {
   constexpr int64_t kMost = int64_t(1) << 40;
   if (latencyNs < 0 || latencyNs > kMost)
     return emitError() << "expected latency_ns from 0 to " << kMost << ", got "
@@ -92,6 +93,9 @@ LogicalResult LinkAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (bandwidthMbs < 1 || bandwidthMbs > kMost)
     return emitError() << "expected bandwidth_mbs from 1 to " << kMost
                        << ", got " << bandwidthMbs;
+  if (stepNs < 0 || stepNs > kMost)
+    return emitError() << "expected step_ns from 0 to " << kMost << ", got "
+                       << stepNs;
   return success();
 }
 

@@ -10,11 +10,15 @@
 // all ranks:
 //
 //   ring     each rank begins with a block when it is there and the one before
-//            is done, and the next one is on its way meanwhile
+//            is done, and the next one is on its way meanwhile. Each pair of
+//            pieces that see each other is an attention, which is merged with
+//            the state before it
 //   gather   keys and values of all, one after the other, and then the most
 //            that any rank computes
 //   ulysses  query, key, value and output, one after the other, and an equal
 //            share of all that is computed
+//
+// Of ranks of one machine, a core that computes copies what comes, too.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,13 +30,6 @@
 
 using namespace mlir;
 using namespace mlir::attn;
-
-/// What a core of the target does of attention, in a nanosecond, for each lane
-/// of f32: a fifth of what two multiplications and additions would be.
-static constexpr double kOperationsOfLane = 6;
-/// A block of keys of another rank besides what it computes, and any other
-/// exchange besides its messages, until ranks that wait have come together.
-static constexpr double kSecondsOfStep = 20e-6;
 
 namespace {
 /// What does not depend on how keys are exchanged.
@@ -48,6 +45,9 @@ struct Sizes {
            keyHeads = sizeOf(key, kHeads),
            bytes = query.getElementTypeBitWidth() / 8.0;
     double ofKey = sizeOf(key, kElements), ofValue = sizeOf(value, kElements);
+    // Outputs and log-sum-exps in the type of sums, read and written.
+    bytesOfState = 2 * batch * heads * (ofValue + 1) *
+                   op.getAccumulationType().getWidth() / 8.0;
     flopsOfPair = 2 * batch * heads * (ofKey + ofValue);
     bytesOfKeyRow = bytes * batch * keyHeads * (ofKey + ofValue);
     bytesOfQueryRow = bytes * batch * heads * (ofKey + ofValue);
@@ -56,6 +56,8 @@ struct Sizes {
   }
   /// Of queries, of their outputs too.
   double flopsOfPair, bytesOfKeyRow, bytesOfQueryRow;
+  /// What is merged of a query.
+  double bytesOfState;
   double queries, keys;
 };
 } // namespace
@@ -70,19 +72,27 @@ static double computeRing(const Sizes &sizes, const RankLoads &loads,
       begin[rank] = std::max(begin[rank], there[rank]);
     for (int64_t rank = 0; rank < ranks; ++rank) {
       auto self = size_t(rank);
-      double pairs =
-          double(loads.get(rank, (rank + ranks - step) % ranks).pairs);
-      done[self] = begin[self] + pairs * sizes.flopsOfPair / speeds.flops;
-      if (step > 0 && pairs > 0)
-        done[self] += kSecondsOfStep;
+      const RankLoads::Load &load =
+          loads.get(rank, (rank + ranks - step) % ranks);
+      done[self] = begin[self] +
+                   double(load.pairs) * sizes.flopsOfPair / speeds.flops +
+                   double(load.pieces) * speeds.kernel;
+      // In the order of the rows, a rank's own keys come first.
+      if (step > 0 || loads.isZigzag)
+        done[self] += double(load.queries) * sizes.bytesOfState / speeds.memory;
+      if (step > 0 && load.pieces > 0)
+        done[self] += speeds.step;
       if (step + 1 == ranks)
         continue;
       auto sender = size_t((rank + ranks - step - 1) % ranks);
       double rows = double(loads.get(rank, int64_t(sender)).rows);
       if (rows == 0)
         continue;
-      double end = std::max(begin[self], begin[sender]) + speeds.latency +
-                   rows * sizes.bytesOfKeyRow / speeds.bandwidth;
+      double copied = rows * sizes.bytesOfKeyRow / speeds.bandwidth,
+             end =
+                 std::max(begin[self], begin[sender]) + speeds.latency + copied;
+      if (speeds.isShared)
+        done[self] += copied;
       next[self] = std::max(next[self], end);
       next[sender] = std::max(next[sender], end);
     }
@@ -107,7 +117,7 @@ ExchangeTimes attn::computeExchangeTimes(AttentionOp op, const RankLoads &loads,
   auto timeOf = [&](int exchanges, double bytes) {
     if (ranks == 1)
       return 0.0;
-    return exchanges * (speeds.latency + kSecondsOfStep) +
+    return exchanges * (speeds.latency + speeds.step) +
            bytes * others / speeds.bandwidth;
   };
   auto compute = [&](double pairs) {
@@ -115,17 +125,24 @@ ExchangeTimes attn::computeExchangeTimes(AttentionOp op, const RankLoads &loads,
   };
   double ofKeys = sizes.keys * sizes.bytesOfKeyRow,
          ofQueries = sizes.queries * sizes.bytesOfQueryRow;
-  return {computeRing(sizes, loads, speeds), timeOf(2, ofKeys) + compute(most),
+  return {computeRing(sizes, loads, speeds),
+          timeOf(2, ofKeys) + compute(most) +
+              (loads.isZigzag ? 2 : 1) * speeds.kernel,
           timeOf(4, (ofKeys + ofQueries) / double(ranks)) +
-              compute(all / double(ranks)),
+              compute(all / double(ranks)) + speeds.kernel,
           ofKeys};
 }
 
 RankSpeeds attn::getRankSpeeds(AttentionOp op, LinkAttr link) {
   TargetAttr target = getTarget(op);
-  double flops = 1e9 * kOperationsOfLane * double(target.getLanes());
+  double flops = 1e9 * double(target.getLaneGflops() * target.getLanes());
   if (op.getElementType().isBF16() && target.hasPairs())
     flops *= target.getBf16Tiles() ? 4 : 2;
-  return {flops, 1e-9 * double(link.getLatencyNs()),
-          1e6 * double(link.getBandwidthMbs())};
+  return {flops,
+          1e-9 * double(target.getKernelNs()),
+          1e9 * double(target.getMemoryGbs()),
+          1e-9 * double(link.getLatencyNs()),
+          1e6 * double(link.getBandwidthMbs()),
+          1e-9 * double(link.getStepNs()),
+          link.getShared()};
 }

@@ -17,7 +17,13 @@ namespace mlir::attn {
 struct RankSpeeds {
   /// Of attention on one rank, floating-point operations per second.
   double flops;
+  /// Of an attention besides these, and bytes per second of what is merged.
+  double kernel, memory;
   double latency, bandwidth;
+  /// Of an exchange besides its messages.
+  double step;
+  /// Cores that compute copy messages.
+  bool isShared;
 };
 
 /// What each way to exchange keys takes, in seconds, and the bytes of the keys

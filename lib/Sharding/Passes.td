@@ -85,12 +85,12 @@ def PlanExchange : Pass<"attn-plan-exchange", "::mlir::ModuleOp"> {
       one rank, and its output becomes rows again.
 
     What takes the least time, the sizes say, what the mask lets each rank see of
-    each other one, what a core of `#attn.target` computes, and the `#attn.link` of
-    the grid. Other ways than the ring have to take a tenth less, and keys and values
+    each other one, what a core of `#attn.target` computes and merges in a second, and
+    the `#attn.link` of the grid. Other ways than the ring have to take a tenth less, and keys and values
     that are gathered are no more than 1 GiB. What masks read of tables, and where
     sequences of packed batches end, is not known while compiling: these take the
-    ring. What an op says already stays. `attn.attention_backward` always takes the
-    ring, as does what says nothing.
+    ring. What an op says already stays. What says nothing takes the ring, as does
+    each `attn.attention_backward` that says nothing.
 
     ```mlir
     shard.grid @ranks(shape = 4) {attn.link = #attn.link<latency_ns = 8000, bandwidth_mbs = 50000>}

@@ -80,11 +80,14 @@ static LinkAttr getLink(func::FuncOp func, const RankGrid &grid,
       func, StringAttr::get(context, grid.name));
   if (auto link = op->getAttrOfType<LinkAttr>(LinkAttr::kName))
     return link;
+  auto twoProcesses =
+      cast<LinkAttr>(parseAttribute("#attn.link<shared = true>", context));
   if (!measured)
-    return cast<LinkAttr>(parseAttribute("#attn.link<>", context));
+    return twoProcesses;
   return LinkAttr::get(
       context, std::llround(1e9 * measured->latency),
-      std::max<int64_t>(std::llround(1e-6 * measured->bandwidth), 1));
+      std::max<int64_t>(std::llround(1e-6 * measured->bandwidth), 1),
+      twoProcesses.getStepNs(), measured->isShared);
 }
 
 LogicalResult attn::planExchanges(func::FuncOp func, int64_t ranks,

@@ -46,8 +46,36 @@ int64_t TileSight<Op>::getOwner(int64_t piece, bool isZigzag) const {
   return std::min(piece, numPieces - 1 - piece);
 }
 
+/// In the order of the rows, a rank has one piece, of which only rows that see
+/// something are computed.
+template <typename Op>
+void TileSight<Op>::countPieces(bool isZigzag, RankLoads &loads) const {
+  int64_t count = isZigzag ? numPieces : numRanks;
+  auto ownerOf = [&](int64_t piece) {
+    return isZigzag ? getOwner(piece, isZigzag) : piece;
+  };
+  int64_t tilesOfPiece = int64_t(tiles.size()) / count;
+  for (int64_t ofKeys = 0; ofKeys < count; ++ofKeys)
+    for (int64_t ofQueries = 0; ofQueries < count; ++ofQueries) {
+      KeySpan keys{numKeys * ofKeys / count, numKeys * (ofKeys + 1) / count};
+      int64_t all = 0, seeing = 0;
+      for (const Tile &tile : ArrayRef(tiles).slice(
+               size_t(ofQueries * tilesOfPiece), size_t(tilesOfPiece))) {
+        all += tile.rows;
+        if (tile.ofAll.cut(keys).size() > 0)
+          seeing += tile.rows;
+      }
+      if (seeing == 0)
+        continue;
+      RankLoads::Load &load = loads.get(ownerOf(ofQueries), ownerOf(ofKeys));
+      load.pieces += 1;
+      load.queries += isZigzag ? all : seeing;
+    }
+}
+
 template <typename Op> RankLoads TileSight<Op>::getLoads(bool isZigzag) const {
-  RankLoads result(numRanks);
+  RankLoads result(numRanks, isZigzag);
+  countPieces(isZigzag, result);
   for (int64_t ofKeys = 0; ofKeys < numPieces; ++ofKeys) {
     KeySpan piece{numKeys * ofKeys / numPieces,
                   numKeys * (ofKeys + 1) / numPieces};

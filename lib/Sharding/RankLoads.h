@@ -27,12 +27,17 @@ struct RankLoads {
     int64_t pairs = 0;
     /// Rows of keys that go from this to that.
     int64_t rows = 0;
+    /// Pairs of a piece of the queries and one of the keys that see each other,
+    /// and how many queries these have.
+    int64_t pieces = 0, queries = 0;
   };
   int64_t numRanks;
+  bool isZigzag;
   SmallVector<Load> loads;
 
-  RankLoads(int64_t numRanks)
-      : numRanks(numRanks), loads(size_t(numRanks * numRanks)) {}
+  RankLoads(int64_t numRanks, bool isZigzag)
+      : numRanks(numRanks), isZigzag(isZigzag),
+        loads(size_t(numRanks * numRanks)) {}
   Load &get(int64_t querier, int64_t keeper) {
     return loads[size_t(querier * numRanks + keeper)];
   }
@@ -64,6 +69,7 @@ private:
     KeySpan ofMiddle, ofAll;
   };
 
+  void countPieces(bool isZigzag, RankLoads &loads) const;
   int64_t getOwner(int64_t piece, bool isZigzag) const;
   KeySpan ask(int64_t begin, int64_t end);
 

@@ -30,6 +30,8 @@ FailureOr<FunctionShards> makeLocal(func::FuncOp func, int64_t ranks);
 /// What a message takes between ranks, in seconds and bytes per second.
 struct MeasuredLink {
   double latency, bandwidth;
+  /// Between ranks of one machine.
+  bool isShared;
 };
 
 /// Says of attention whose rows are split how each of `ranks` ranks comes to

@@ -202,7 +202,7 @@ static Expected<LocalText> makeLocal(std::string_view text,
   setTarget(*module, *processor, /*quantizeQueries=*/false);
   std::optional<mlir::attn::MeasuredLink> measured;
   if (ranks > 1)
-    measured = {link.latency, link.bandwidth};
+    measured = {link.latency, link.bandwidth, link.isShared};
   if (failed(mlir::attn::planExchanges(*entry, ranks, measured)))
     return trace.takeError(what);
   (*module)->removeAttr(mlir::attn::TargetAttr::kModuleAttr);

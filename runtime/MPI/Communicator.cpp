@@ -12,7 +12,10 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <functional>
 #include <limits>
+#include <string_view>
+#include <unistd.h>
 
 using namespace attn;
 using namespace attn::mpi;
@@ -77,6 +80,13 @@ Status Communicator::connect() {
   return status;
 }
 
+/// What is the same for all processes of a machine, and another one elsewhere.
+static std::size_t findMachine() {
+  char name[256] = {};
+  gethostname(name, sizeof(name) - 1);
+  return std::hash<std::string_view>()(name);
+}
+
 /// Each rank sends to the next one: what is small, for the latency, and what is
 /// large. The least time of several is that of the link; the slowest link of
 /// all ranks is that of each.
@@ -100,16 +110,22 @@ Status Communicator::measureLink() {
     return least;
   };
   double latency = time(1, 20), ofLarge = time(large, 3);
-  Link own{latency, double(large) / std::max(ofLarge - latency, 1e-9)};
-  std::vector<Link> all(std::size_t(size), own);
+  struct Own {
+    double latency, bandwidth;
+    std::size_t machine;
+  };
+  Own own{latency, double(large) / std::max(ofLarge - latency, 1e-9),
+          findMachine()};
+  std::vector<Own> all(std::size_t(size), own);
   if (status)
     status = allGather(std::as_bytes(std::span(&own, 1)),
                        std::as_writable_bytes(std::span(all)), {1, size},
                        "how fast it is");
-  link = own;
-  for (const Link &other : all) {
+  link = {own.latency, own.bandwidth};
+  for (const Own &other : all) {
     link.latency = std::max(link.latency, other.latency);
     link.bandwidth = std::min(link.bandwidth, other.bandwidth);
+    link.isShared = link.isShared && other.machine == own.machine;
   }
   bytesSent = 0;
   return status;

@@ -43,6 +43,8 @@ struct Piece {
 /// time: `latency + n / bandwidth` seconds.
 struct Link {
   double latency = 0, bandwidth = 0;
+  /// All ranks are on one machine.
+  bool isShared = true;
 
   /// What it takes until all of so many ranks have the `bytes` of each.
   double timeToGather(double bytes, double ranks) const {

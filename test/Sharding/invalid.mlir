@@ -627,6 +627,11 @@ shard.grid @no_bandwidth(shape = 4) {attn.link = #attn.link<bandwidth_mbs = 0>}
 
 // -----
 
+// expected-error @below {{expected step_ns from 0 to 1099511627776, got -1}}
+shard.grid @hurried(shape = 4) {attn.link = #attn.link<step_ns = -1>}
+
+// -----
+
 // expected-error @below {{expected latency_ns from 0 to 1099511627776, got -1}}
 shard.grid @early(shape = 4) {attn.link = #attn.link<latency_ns = -1>}
 
