@@ -86,7 +86,7 @@ def PlanExchange : Pass<"attn-plan-exchange", "::mlir::ModuleOp"> {
 
     What takes the least time, the sizes say, what the mask lets each rank see of
     each other one, what a core of `#attn.target` computes and merges in a second, and
-    the `#attn.link` of the grid. Other ways than the ring have to take a tenth less, and keys and values
+    the `#attn.link` of the grid. Other ways than the ring have to take 4 % less, and keys and values
     that are gathered are no more than 1 GiB. What masks read of tables, and where
     sequences of packed batches end, is not known while compiling: these take the
     ring. What an op says already stays. What says nothing takes the ring, as does
