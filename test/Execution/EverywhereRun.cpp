@@ -8,6 +8,7 @@
 #include "test/Execution/EverywhereRun.h"
 #include "runtime/Interpreter/Interpreter.h"
 #include "runtime/Reference/Values.h"
+#include "test/Execution/KernelCache.h"
 #include "test/Execution/RuleTesting.h"
 
 #include "gtest/gtest.h"

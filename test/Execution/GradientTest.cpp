@@ -14,6 +14,7 @@
 #include "attn/engine.h"
 #include "runtime/Reference/Backward.h"
 #include "test/Execution/DerivativeCases.h"
+#include "test/Execution/KernelCache.h"
 
 #include "gtest/gtest.h"
 
@@ -161,7 +162,8 @@ void checkOnThreads(const string &text, const std::vector<string> &of) {
   std::vector<std::vector<double>> expected;
   for (unsigned threads : {0, 1, 2, 3}) { // 0: the reference.
     Expected<Engine> engine =
-        Engine::create({.threads = std::max(threads, 1u)});
+        Engine::create({.cacheDirectory = getCacheDirectory(),
+                        .threads = std::max(threads, 1u)});
     ASSERT_TRUE(engine);
     Expected<Kernel> kernel = engine->compile(
         *differentiated, {.pipeline = threads == 0 ? "reference" : "cpu"});

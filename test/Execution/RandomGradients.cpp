@@ -20,6 +20,7 @@
 #include "attn/engine.h"
 #include "attn/gradient.h"
 #include "runtime/Interpreter/Interpreter.h"
+#include "test/Execution/KernelCache.h"
 #include "test/Execution/MultiTokenTesting.h"
 #include "test/Execution/SpecAnswers.h"
 #include <algorithm>
@@ -355,7 +356,8 @@ int main(int argc, char **argv) {
        {std::tuple("cpu on one thread", "cpu", 1u),
         std::tuple("cpu on two threads", "cpu", 2u),
         std::tuple("reference", "reference", 1u)}) {
-    Expected<Engine> engine = Engine::create({.threads = threads});
+    Expected<Engine> engine = Engine::create(
+        {.cacheDirectory = getCacheDirectory(), .threads = threads});
     if (!engine) {
       std::fprintf(stderr, "%s\n", engine.error().message.c_str());
       return 1;

@@ -29,6 +29,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "attn/engine.h"
+#include "test/Execution/KernelCache.h"
 #include "test/Execution/SpecAnswers.h"
 
 #include <chrono>
@@ -37,7 +38,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <map>
 #include <tuple>
 #include <unistd.h>
@@ -342,13 +342,6 @@ int main(int argc, char **argv) {
                  argv[0]);
     return 2;
   }
-  // The same object for one thread and for two.
-  std::string cache =
-      std::filesystem::temp_directory_path() / "random-specs-XXXXXX";
-  if (!mkdtemp(cache.data())) {
-    std::perror("mkdtemp");
-    return 1;
-  }
   std::vector<Configuration> configurations;
   std::vector<std::tuple<const char *, const char *, unsigned>> ways = {
       {"cpu on one thread", "cpu", 1},
@@ -360,7 +353,7 @@ int main(int argc, char **argv) {
     EngineOptions engineOptions;
     engineOptions.threads = threads;
     engineOptions.cpu = options.cpu;
-    engineOptions.cacheDirectory = cache;
+    engineOptions.cacheDirectory = getCacheDirectory();
     Expected<Engine> engine = Engine::create(engineOptions);
     if (!engine) {
       std::fprintf(stderr, "%s\n", engine.error().message.c_str());
@@ -380,7 +373,6 @@ int main(int argc, char **argv) {
                   "crashed: --seed %" PRIu64 " --count 1\n", options.seed + i);
     failures += !runner.run(options.seed + i);
   }
-  std::filesystem::remove_all(cache);
   std::chrono::duration<double> elapsed =
       std::chrono::steady_clock::now() - start;
   std::printf("%" PRIu64 " of %" PRIu64 " specs failed in %.1f s\n", failures,

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "test/Execution/Covering.h"
+#include "test/Execution/KernelCache.h"
 #include "test/Execution/RuleTesting.h"
 
 #include "gtest/gtest.h"

@@ -8,13 +8,12 @@
 #include "test/Execution/RuleTesting.h"
 
 #include "runtime/Interpreter/Interpreter.h"
+#include "test/Execution/KernelCache.h"
 #include "test/Execution/Random.h"
 
 #include "gtest/gtest.h"
 
 #include <cmath>
-#include <cstdlib>
-#include <filesystem>
 
 using namespace attn;
 using namespace attn::test;
@@ -44,19 +43,6 @@ string KernelText::write() const {
          key + ", " + value + ") outs(%empty, %emptyLSE : " + output + ", " +
          lse + ") " + clauses + "\nreturn %0#0, %0#1 : " + output + ", " + lse +
          "\n}\n";
-}
-
-const std::string &attn::test::getCacheDirectory() {
-  struct Directory {
-    std::string path = testing::TempDir() + "attn-kernels-XXXXXX";
-    Directory() { EXPECT_NE(mkdtemp(path.data()), nullptr) << path; }
-    ~Directory() {
-      std::error_code ignored;
-      std::filesystem::remove_all(path, ignored);
-    }
-  };
-  static const Directory directory;
-  return directory.path;
 }
 
 Engine attn::test::getEngine() {

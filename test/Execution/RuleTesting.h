@@ -47,10 +47,6 @@ struct Outcome {
 /// One engine for all tests.
 Engine getEngine();
 
-/// Where that keeps compiled objects, for other engines to find; removed when
-/// the program ends.
-const std::string &getCacheDirectory();
-
 Outcome run(const Kernel &kernel, const std::vector<Argument> &arguments);
 
 /// Compiles and runs. The interpreter must fail too, or agree.
