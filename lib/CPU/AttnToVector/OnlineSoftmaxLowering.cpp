@@ -239,8 +239,26 @@ private:
   // Weights
   //===--------------------------------------------------------------------===//
 
-  /// Makes weights of the scores, and returns the sums with them added.
+  /// Makes weights of the scores, and returns the sums with them added. Few
+  /// registers have no room for more than two pieces of origins and sums beside
+  /// the constants of an exponential: others are computed after these.
   Pieces buildWeights(const Pieces &origins, const Pieces &sums, bool exact) {
+    constexpr size_t kPiecesOfFew = 2;
+    bool isFew = b.getTarget().getVectorRegisters() <= 16;
+    size_t count = isFew ? kPiecesOfFew : origins.size();
+    Pieces results;
+    for (size_t first = 0; first < origins.size(); first += count) {
+      size_t size = std::min(count, origins.size() - first);
+      results.append(buildWeights(ArrayRef(origins).slice(first, size),
+                                  ArrayRef(sums).slice(first, size),
+                                  int64_t(first), exact));
+    }
+    return results;
+  }
+
+  /// The same for pieces from `first` on.
+  Pieces buildWeights(ArrayRef<Value> origins, ArrayRef<Value> sums,
+                      int64_t first, bool exact) {
     Pieces negated;
     if (weightScales)
       for (Value origin : origins)
@@ -248,10 +266,11 @@ private:
     auto body = [&](Value row) {
       // One piece after the other, which needs few registers.
       Pieces weights;
-      for (auto [piece, origin] : llvm::enumerate(origins)) {
-        Value score = b.loadPiece(int64_t(piece), tile.scores, row, scalar);
+      for (auto [number, origin] : llvm::enumerate(origins)) {
+        int64_t piece = first + int64_t(number);
+        Value score = b.loadPiece(piece, tile.scores, row, scalar);
         Value difference =
-            weightScales ? b.multiplyAdd(score, weightScales, negated[piece])
+            weightScales ? b.multiplyAdd(score, weightScales, negated[number])
                          : b.sub(score, origin);
         Value weight = buildExpOfWeight(b, difference);
         if (op.hasFixedMaximum() && getElementTypeOrSelf(weight).isF32())
@@ -260,13 +279,16 @@ private:
         if (exact)
           weight =
               b.select(b.isEqual(score, minusInfinity()), real(-0.0), weight);
-        b.storePiece(weight, int64_t(piece), tile.scores, row);
+        b.storePiece(weight, piece, tile.scores, row);
       }
       return weights;
     };
+    Pieces initial(sums);
     if (exact)
-      return loopOverRows(0, paddedKeys, 1, sums, body, add);
-    return loopOverWeights(sums, body);
+      return loopOverRows(0, paddedKeys, 1, initial, body, add);
+    return first == 0
+               ? loopOverWeights(initial, body)
+               : loopOverRows(0, paddedKeys, getStep(), initial, body, add);
   }
 
   /// 0 for a weight, of a row whose sum is 1, that is lost beside others in
@@ -279,9 +301,12 @@ private:
     return b.select(isLost, real(0.0), weight);
   }
 
+  /// Rows of an iteration that sums weights.
+  int64_t getStep() { return op.getInOrder() ? 1 : unroll; }
+
   /// Adds up weights, and fetches meanwhile what is to be.
   Pieces loopOverWeights(const Pieces &sums, function_ref<Pieces(Value)> body) {
-    int64_t step = op.getInOrder() ? 1 : unroll;
+    int64_t step = getStep();
     if (shares.empty())
       return loopOverRows(0, paddedKeys, step, sums, body, add);
     // Few rows, so that what they fetch need not wait, and not one by one.
