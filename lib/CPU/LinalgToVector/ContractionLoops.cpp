@@ -102,6 +102,8 @@ static constexpr int64_t leastAccumulators = 10;
 static int64_t chooseVectors(int64_t numVectors, unsigned numRegisters) {
   if (numRegisters >= 32 && (numVectors == 5 || numVectors == 7))
     return numVectors;
+  if (numRegisters < 32 && numVectors == 3)
+    return numVectors;
   int64_t vectors = numRegisters >= 32 ? 4 : 2;
   while (numVectors % vectors != 0)
     --vectors;
