@@ -46,6 +46,9 @@ public:
   /// the `elements` that a key and its value have are so many that each tile
   /// reads a block from the second level, enough rows to make use of that.
   int64_t getVariantRows(int64_t elements = 0) const;
+  /// Rows, of vectors of `lanes`, that are computed while a core reads keys and
+  /// values that no other tile left in its caches.
+  int64_t getRowsOfReading(int64_t lanes) const { return 2 * lanes; }
   /// Keys of a block: it and its values, of heads of 64 elements of f32, fit
   /// into the first level.
   int64_t getKeys() const;

@@ -267,19 +267,21 @@ int64_t AttentionPlanner::chooseRows() {
   return canComputeInPairs() ? model.getVariantRows() : most;
 }
 
-/// Every tile computes as many rows, of which the last one may need few. Values
-/// are packed for each tile of pairs, of which larger ones are faster.
+/// Every tile computes as many rows, of which the last one may need few, and
+/// reads all keys and values, which takes as long as a few rows do. Values are
+/// packed for each tile of pairs, of which larger ones are faster.
 int64_t AttentionPlanner::chooseRowsOfFew(int64_t most) {
   if (canComputeInPairs())
     return model.getVariantRows();
   if (!count.isExact)
     return lanes;
-  auto computed = [&](int64_t rows) {
-    return llvm::alignTo(uint64_t(getMostRows()), uint64_t(rows));
+  auto getCost = [&](int64_t rows) {
+    auto tiles = int64_t(llvm::divideCeil(getMostRows(), rows));
+    return tiles * (rows + model.getRowsOfReading(lanes));
   };
   int64_t best = lanes;
   for (int64_t rows = 2 * lanes; rows <= most; rows += lanes)
-    if (computed(rows) <= computed(best))
+    if (getCost(rows) <= getCost(best))
       best = rows;
   return best;
 }

@@ -96,7 +96,7 @@ func.func @few(%q: !q, %k: !kv, %o: !q) -> !q {
 !q = tensor<?x4x33x16xf32>
 !kv = tensor<?x4x?x16xf32>
 // CHECK-LABEL: func.func @one_more
-// CHECK: scf.forall {{.*}} to (%{{.*}}, 4, 33) step (1, 1, 16)
+// CHECK: scf.forall {{.*}} to (%{{.*}}, 4, 33) step (1, 1, 32)
 // CHECK: affine.min
 func.func @one_more(%q: !q, %k: !kv, %o: !q) -> !q {
   %r = attn.attention ins(%q, %k, %k : !q, !kv, !kv) outs(%o : !q) mask causal

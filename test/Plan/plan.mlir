@@ -43,8 +43,8 @@ func.func @group(%q: tensor<?x8x2x64xf32>, %k: !k) -> tensor<?x8x2x64xf32> {
   return %r : tensor<?x8x2x64xf32>
 }
 
-// More rows than a tile has are in tiles of as many, with the fewest rows of no
-// query in the last one.
+// More rows than a tile has are in tiles of as many: few tiles, each of which
+// reads all keys, and few rows of no query in the last one.
 // CHECK-LABEL: func.func @large_group
 // ZEN4: attn.plan = #attn.plan<layout = lanes, heads = 96, rows = 48, {{.*}}, chunk = 1024>
 func.func @large_group(%q: tensor<?x96x1x64xf32>, %k: tensor<?x1x?x64xf32>)
@@ -52,6 +52,16 @@ func.func @large_group(%q: tensor<?x96x1x64xf32>, %k: tensor<?x1x?x64xf32>)
   %r = attn.attention ins(%q, %k, %k : tensor<?x96x1x64xf32>, tensor<?x1x?x64xf32>, tensor<?x1x?x64xf32>)
       outs(%q : tensor<?x96x1x64xf32>)
   return %r : tensor<?x96x1x64xf32>
+}
+
+// CHECK-LABEL: func.func @divided
+// AVX2: attn.plan = #attn.plan<layout = lanes, heads = 1, rows = 24, {{.*}}, chunk = 1024>
+// ZEN4: attn.plan = #attn.plan<layout = lanes, heads = 1, rows = 40, {{.*}}, chunk = 1024>
+func.func @divided(%q: tensor<?x8x40x64xf32>, %k: tensor<?x8x?x64xf32>)
+    -> tensor<?x8x40x64xf32> {
+  %r = attn.attention ins(%q, %k, %k : tensor<?x8x40x64xf32>, tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>)
+      outs(%q : tensor<?x8x40x64xf32>)
+  return %r : tensor<?x8x40x64xf32>
 }
 
 // A few rows more than fill vectors are left to a tile of their own.
