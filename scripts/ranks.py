@@ -6,8 +6,8 @@
 # ===----------------------------------------------------------------------===#
 """Prints the table of docs/sharding.md, or of it the rows that arguments name.
 
-Each variant runs in turns in one process of two threads and on two ranks of one
-thread each, ROUNDS times, and the least time of each counts.
+Each variant runs in turns in one process of two threads, and on two and on four
+ranks of one thread each, ROUNDS times, and the least time of each counts.
 
 With --model, prints instead what rank_model.py predicts of ways to split attention, and
 what they take, on two and on four ranks of one thread each. What each of the two cores
@@ -231,7 +231,8 @@ def main():
     for variant in asked:
         if variant not in VARIANTS:
             sys.exit(f"expected one of {', '.join(map(repr, VARIANTS))}, got '{variant}'")
-    print("| variant | one process (ms) | two ranks (ms) | ratio |\n|---|---|---|---|")
+    print("| variant | one process (ms) | two ranks (ms) | ratio | four ranks (ms) | ratio |")
+    print("|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for variant in asked:
@@ -244,19 +245,17 @@ def main():
                 written = write_text(split, captures, clauses, key_heads)
                 text.write_text(written, encoding="utf-8")
             arguments = get_arguments(folder, variant, captures, key_heads)
-            ranks = start_ranks(2)
             repeat = f"--repeat={get_repeats(variant)}"
-            times = ([], [])
+            ways = [([], [repeat, f"--threads={CORES}"])]
+            for ranks in (2, 4):
+                ways.append((start_ranks(ranks), [repeat, "--mpi", f"--split={split}"]))
+            rounds = []
             for _ in range(ROUNDS):
-                alone = [repeat, f"--threads={CORES}"]
-                times[0].append(measure(folder, [], text, alone, arguments)[0])
-                options = [repeat, "--mpi", f"--split={split}"]
-                times[1].append(measure(folder, ranks, text, options, arguments)[0])
-            alone, together = min(times[0]), min(times[1])
-            print(
-                f"| {variant} | {alone:.1f} | {together:.1f} | {together / alone:.2f} |",
-                flush=True,
-            )
+                runs = (measure(folder, launcher, text, options, arguments) for launcher, options in ways)
+                rounds.append([time for time, _ in runs])
+            alone, *together = (min(times) for times in zip(*rounds))
+            cells = "".join(f" {time:.1f} | {time / alone:.2f} |" for time in together)
+            print(f"| {variant} | {alone:.1f} |{cells}", flush=True)
 
 
 if __name__ == "__main__":
