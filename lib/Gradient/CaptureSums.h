@@ -48,9 +48,6 @@ struct CaptureVariable {
 void findForm(Region &score, ArrayRef<Value> indices, ShapedType type,
               CaptureVariable &variable);
 
-/// Whether a value of a region is computed from one of some arguments.
-bool dependsOn(Value value, ArrayRef<Value> arguments);
-
 /// One head of the queries of a sequence.
 struct CaptureHead {
   Value number, head, offset; ///< `b`, `h` and `p` of the first query.

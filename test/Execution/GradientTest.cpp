@@ -221,6 +221,21 @@ TEST(Gradient, OfCapturesOnThreads) {
       "%f = arith.sitofp %i : i64 to f64 %f1 = arith.addf %f, %one : f64 "
       "%l = math.log %f1 : f64 %li = arith.fptosi %l : f64 to i64 "
       "%e = arith.index_cast %li : i64 to index ";
+  // 200 keys on, modulo 256: the place jumps back within a block.
+  const string wrapped =
+      "%c200 = arith.constant 200 : i64 "
+      "%i = arith.index_cast %j : index to i64 "
+      "%far = arith.addi %i, %c200 : i64 %n = arith.trunci %far : i64 to i8 "
+      "%m = arith.extui %n : i8 to i64 "
+      "%e = arith.index_cast %m : i64 to index ";
+  // The key, in so many sums that each path through them cannot be followed.
+  string sums = "%y0 = arith.addi %j, %c0 : index ";
+  for (int i = 0; i < 40; ++i) {
+    string before = "%y" + std::to_string(i), after = std::to_string(i + 1);
+    sums += "%x" + after + " = arith.addi " + before + ", " + before +
+            " : index %y" + after + " = arith.subi %x" + after + ", " + before +
+            " : index ";
+  }
   struct Load {
     string name, type, code, at;
   };
@@ -242,7 +257,9 @@ TEST(Gradient, OfCapturesOnThreads) {
        kinds + "%e = arith.addi %pp, %c70 : index ", "%kj, %e"},
       {"keysOfKinds", "tensor<4x70xf64>", kinds, "%kp, %j"},
       {"scattered", "tensor<4xf64>",
-       kinds + "%e = arith.andi %kp, %kj : index ", "%e"}};
+       kinds + "%e = arith.andi %kp, %kj : index ", "%e"},
+      {"sums", "tensor<4x70xf64>", sums, "%h, %y40"},
+      {"wrapped", "tensor<4x300xf64>", wrapped, "%h, %e"}};
   const string constants =
       "%c0 = arith.constant 0 : index %c3 = arith.constant 3 : index "
       "%c5 = arith.constant 5 : index %c70 = arith.constant 70 : index "
