@@ -23,6 +23,20 @@ func.func @dropout(%query: !q, %key: !k, %value: !k, %seed: i64, %call: i32) -> 
   return %r#0, %r#1 : !q, !lse
 }
 
+// Weights are equal, so that each that is dropped shows in the output.
+func.func @kept(%query: !q, %key: !k, %value: !k, %seed: i64, %call: i32) -> (!q, !lse) {
+  %c2 = arith.constant 2 : index
+  %n = tensor.dim %query, %c2 : !q
+  %o = tensor.empty(%n) : !q
+  %l = tensor.empty(%n) : !lse
+  %r:2 = attn.attention ins(%query, %key, %value : !q, !k, !k) outs(%o, %l : !q, !lse)
+      dropout(0.3, %seed, %call) score(%s, %b, %h, %p, %j) {
+        %zero = arith.constant 0.0 : f32
+        attn.yield %zero : f32
+      }
+  return %r#0, %r#1 : !q, !lse
+}
+
 func.func @alibi(%query: !q, %key: !k, %value: !k, %slopes: tensor<4xf32>, %offset: tensor<2xi32>) -> !q {
   %c2 = arith.constant 2 : index
   %n = tensor.dim %query, %c2 : !q
