@@ -98,13 +98,12 @@ static constexpr int64_t leastAccumulators = 10;
 
 /// Vectors in a row of a block: the more, the fewer scalars are broadcast. Of
 /// 16 registers, 4 would leave too few accumulators; of 32, all of a row of a
-/// few more, which no less divide, leave enough.
+/// few more leave enough. Numbers that no less divide are taken as they are.
 static int64_t chooseVectors(int64_t numVectors, unsigned numRegisters) {
-  if (numRegisters >= 32 && (numVectors == 5 || numVectors == 7))
+  bool isMany = numRegisters >= 32;
+  if (isMany ? numVectors == 5 || numVectors == 7 : numVectors == 3)
     return numVectors;
-  if (numRegisters < 32 && numVectors == 3)
-    return numVectors;
-  int64_t vectors = numRegisters >= 32 ? 4 : 2;
+  int64_t vectors = isMany ? 4 : 2;
   while (numVectors % vectors != 0)
     --vectors;
   return vectors;
