@@ -136,20 +136,22 @@ static FailureOr<PlanAttr> planTiles(Op op, PlanFields fields, StringRef what,
                                               : model.getPlainRows();
   fields.lanes = lanes;
   fields.keys = isNarrow ? model.getConvertedKeys(size) : model.getKeys();
-  int64_t keyUnit = 8;
+  int64_t keyUnit = 8, rowUnit = lanes;
   if (isInPairs && getTarget(op).getBf16Tiles()) {
     keyUnit = OnlineAttentionOp::kKeysPerPack;
     TileSizes sizes = chooseSizes(op, size);
     fields.packs = choosePacks(op);
     fields.rows = sizes.rows;
-    if (int64_t length = op.getQueryType().getDimSize(2);
-        !ShapedType::isDynamic(length))
-      fields.rows = std::min(
-          fields.rows,
-          int64_t(llvm::alignTo(std::max<int64_t>(length, 1), keyUnit)));
+    rowUnit = keyUnit;
     fields.keys = sizes.keys;
     fields.chunk = sizes.chunk;
   }
+  // A tile of few queries has no more rows than they fill.
+  if (int64_t length = op.getQueryType().getDimSize(2);
+      !ShapedType::isDynamic(length))
+    fields.rows = std::min(
+        fields.rows,
+        int64_t(llvm::alignTo(std::max<int64_t>(length, 1), rowUnit)));
   PlanAttr said = getPlan(op);
   if (!said)
     return PlanAttr::get(op.getContext(), fields);

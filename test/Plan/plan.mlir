@@ -189,3 +189,18 @@ func.func @padded(%q: tensor<1x4x1x15xbf16>, %k: tensor<1x2x?x15xbf16>,
       outs(%e : tensor<1x4x1x16xbf16>)
   return %o : tensor<1x4x1x16xbf16>
 }
+
+// Gradients of few queries fill their tiles.
+// CHECK-LABEL: func.func @backward
+// AVX2: attn.plan = #attn.plan<layout = lanes, heads = 1, rows = 24, lanes = 8, keys = 64>
+// ZEN4: attn.plan = #attn.plan<layout = lanes, heads = 1, rows = 32, lanes = 16, keys = 64>
+func.func @backward(%q: tensor<1x4x17x64xf32>, %k: tensor<1x4x512x64xf32>,
+                    %l: tensor<1x4x17xf32>)
+    -> (tensor<1x4x17x64xf32>, tensor<1x4x512x64xf32>, tensor<1x4x512x64xf32>) {
+  %dq, %dk, %dv = attn.attention_backward
+      ins(%q, %k, %k, %q, %l, %q : tensor<1x4x17x64xf32>, tensor<1x4x512x64xf32>,
+          tensor<1x4x512x64xf32>, tensor<1x4x17x64xf32>, tensor<1x4x17xf32>,
+          tensor<1x4x17x64xf32>)
+      outs(%q, %k, %k : tensor<1x4x17x64xf32>, tensor<1x4x512x64xf32>, tensor<1x4x512x64xf32>)
+  return %dq, %dk, %dv : tensor<1x4x17x64xf32>, tensor<1x4x512x64xf32>, tensor<1x4x512x64xf32>
+}
