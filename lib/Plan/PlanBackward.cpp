@@ -31,14 +31,19 @@ StringRef attn::findObstacle(AttentionTangentOp op) {
 }
 
 /// Query heads of one iteration: all that share keys and values, unless there
-/// are too few heads of these for threads.
+/// are too few heads of these for threads; then as many as leave none without,
+/// as each part of a group has sums of its own for all keys.
 static int64_t chooseHeads(AttentionBackwardOp op, const CacheModel &model) {
   int64_t batch = op.getQueryType().getDimSize(0);
   if (ShapedType::isDynamic(batch) || op.isPacked())
     batch = 1;
-  return batch * op.getNumKeyValueHeads() >= model.getIterations()
-             ? op.getGroupSize()
-             : 1;
+  int64_t numParts = llvm::divideCeil(
+      model.getIterations(),
+      std::max<int64_t>(batch * op.getNumKeyValueHeads(), 1));
+  int64_t heads = std::max<int64_t>(op.getGroupSize() / numParts, 1);
+  while (op.getGroupSize() % heads != 0)
+    --heads;
+  return heads;
 }
 
 /// Why what weights are multiplied by may not be rounded; empty if it may.

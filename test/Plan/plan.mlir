@@ -2,6 +2,7 @@
 // RUN: attn-opt %s --attn-target=znver4 -attn-plan | FileCheck %s --check-prefixes=CHECK,ZEN4
 // RUN: attn-opt %s --attn-target="{l1_bytes = 131072}" -attn-plan | FileCheck %s --check-prefix=LARGE
 // RUN: attn-opt %s --attn-target="{l2_bytes = 262144}" -attn-plan | FileCheck %s --check-prefix=SMALL
+// RUN: attn-opt %s --attn-target="{cores = 2}" -attn-plan | FileCheck %s --check-prefix=CORES
 // RUN: attn-opt %s -attn-plan=workgroups | FileCheck %s --check-prefix=GPU
 
 // The same again: a plan is one of its own.
@@ -203,4 +204,20 @@ func.func @backward(%q: tensor<1x4x17x64xf32>, %k: tensor<1x4x512x64xf32>,
           tensor<1x4x17x64xf32>)
       outs(%q, %k, %k : tensor<1x4x17x64xf32>, tensor<1x4x512x64xf32>, tensor<1x4x512x64xf32>)
   return %dq, %dk, %dv : tensor<1x4x17x64xf32>, tensor<1x4x512x64xf32>, tensor<1x4x512x64xf32>
+}
+
+// Parts of a group have sums of their own for all keys: no more than there are cores.
+// CHECK-LABEL: func.func @backward_of_group
+// AVX2: attn.plan = #attn.plan<layout = lanes, heads = 1,
+// CORES-LABEL: func.func @backward_of_group
+// CORES: attn.plan = #attn.plan<layout = lanes, heads = 4,
+func.func @backward_of_group(%q: tensor<1x8x17x64xf32>, %k: tensor<1x1x512x64xf32>,
+                             %l: tensor<1x8x17xf32>)
+    -> (tensor<1x8x17x64xf32>, tensor<1x1x512x64xf32>, tensor<1x1x512x64xf32>) {
+  %dq, %dk, %dv = attn.attention_backward
+      ins(%q, %k, %k, %q, %l, %q : tensor<1x8x17x64xf32>, tensor<1x1x512x64xf32>,
+          tensor<1x1x512x64xf32>, tensor<1x8x17x64xf32>, tensor<1x8x17xf32>,
+          tensor<1x8x17x64xf32>)
+      outs(%q, %k, %k : tensor<1x8x17x64xf32>, tensor<1x1x512x64xf32>, tensor<1x1x512x64xf32>)
+  return %dq, %dk, %dv : tensor<1x8x17x64xf32>, tensor<1x1x512x64xf32>, tensor<1x1x512x64xf32>
 }
