@@ -8,7 +8,7 @@
 // Passes of the CPU pipeline find what others before them made. A user, or a
 // change of the pipeline, may put upstream's simplifications in between: the
 // kernel must not lose its packs, its parallel loops, its prefetches or its
-// products. Inserts each of some passes before every pass, and counts them.
+// products. Inserts some of these before every pass, and counts them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -181,10 +181,13 @@ protected:
     context.disableMultithreading();
     ScopedDiagnosticHandler silent(&context, [](Diagnostic &) {});
     Pipeline pipeline(context, GetParam(), lastPass);
-    for (const std::string &name : ::attn::test::kInserted) {
-      auto inserted = Pipeline::makePass(context, name);
-      for (std::size_t i = 0; i < pipeline.size(); ++i) {
-        std::string actual = describe(pipeline.insert(*inserted, i)),
+    std::map<std::string, std::unique_ptr<PassManager>> inserted;
+    for (const std::string &name : ::attn::test::kInserted)
+      inserted[name] = Pipeline::makePass(context, name);
+    for (std::size_t i = 0; i < pipeline.size(); ++i) {
+      for (const std::string &name :
+           ::attn::test::selectInserted(GetParam(), i)) {
+        std::string actual = describe(pipeline.insert(*inserted[name], i)),
                     expected = describe(pipeline.getStructure()),
                     where = name + " before " + pipeline.nameOf(i);
         EXPECT_EQ(actual, expected) << where;

@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "test/Unit/InsertedPasses.h"
+#include "test/Execution/Random.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
 
 #include "gtest/gtest.h"
@@ -117,4 +119,17 @@ func.func @gradient(%q: !q, %k: !k, %v: !k, %o: !q, %l: !l, %d: !q, %iq: !q,
            {gradientQuery, gradientKey, gradientKey, gradientQuery, rows,
             gradientQuery, gradientQuery, gradientKey, gradientKey,
             gradientQuery, gradientKey, gradientKey}}};
+}
+
+std::vector<std::string>
+attn::test::selectInserted(const InsertedKernel &kernel, std::size_t place) {
+  if (runsAllCases())
+    return kInserted;
+  std::vector<InsertedKernel> kernels = listInsertedKernels();
+  auto number = llvm::find_if(kernels,
+                              [&](const InsertedKernel &other) {
+                                return other.name == kernel.name;
+                              }) -
+                kernels.begin();
+  return {kInserted[(std::size_t(number) + place) % kInserted.size()]};
 }

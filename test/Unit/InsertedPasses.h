@@ -8,6 +8,7 @@
 #ifndef ATTN_TEST_UNIT_INSERTEDPASSES_H
 #define ATTN_TEST_UNIT_INSERTEDPASSES_H
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -35,6 +36,12 @@ struct InsertedKernel {
 };
 
 std::vector<InsertedKernel> listInsertedKernels();
+
+/// Which of `kInserted` a kernel meets at its `place`: all where
+/// `runsAllCases`, otherwise one, by turns, so that each meets every place in
+/// several of the kernels.
+std::vector<std::string> selectInserted(const InsertedKernel &kernel,
+                                        std::size_t place);
 
 } // namespace attn::test
 
