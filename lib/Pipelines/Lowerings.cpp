@@ -22,7 +22,8 @@ llvm::ArrayRef<Lowering> attn::getLowerings() {
        buildGPUHostPipeline, /*usesDevice=*/true, buildGPUPipeline},
       {"gpu-emulator",
        "Lower kernels as for NVIDIA GPUs, for an emulator of them on the CPU",
-       buildGPUEmulatorPipeline, /*usesDevice=*/true},
+       buildGPUEmulatorPipeline, /*usesDevice=*/true, /*buildKernels=*/nullptr,
+       /*isEmulated=*/true},
   };
   return lowerings;
 }

@@ -71,6 +71,8 @@ struct Lowering {
   /// Null, or what runs before `build`. It leaves kernels in gpu.modules, which
   /// `build` erases.
   void (*buildKernels)(OpPassManager &pm) = nullptr;
+  /// Its kernels are tried out, not used: code is generated fast, not well.
+  bool isEmulated = false;
 };
 
 /// Every lowering. `attn-<name>-pipeline` is the preparation and the lowering,

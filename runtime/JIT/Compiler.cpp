@@ -123,6 +123,15 @@ lowerText(const KernelSource &source, FormIndex form,
                        std::move(*devices)};
 }
 
+/// What generates the code of a lowering's kernels.
+static llvm::orc::JITTargetMachineBuilder
+selectGenerator(llvm::orc::JITTargetMachineBuilder target,
+                const mlir::attn::Lowering &lowering) {
+  if (lowering.isEmulated)
+    generateFast(target);
+  return target;
+}
+
 static Expected<std::unique_ptr<llvm::TargetMachine>>
 createTarget(llvm::orc::JITTargetMachineBuilder builder) {
   auto target = builder.createTargetMachine();
@@ -222,7 +231,8 @@ jit::compileObject(const KernelSource &source, FormIndex form,
   return compileGuarded<CompiledObject>(
       "cannot compile", options.fileName, getRegistry(**lowering),
       [&](CompileTrace &trace) {
-        return compileText(source, form, **lowering, targetBuilder, machine,
+        return compileText(source, form, **lowering,
+                           selectGenerator(targetBuilder, **lowering), machine,
                            codegenThreads, stats, finish, device, trace);
       });
 }
@@ -244,7 +254,8 @@ jit::emitCode(const KernelSource &source, CodeForm form,
   return compileGuarded<std::string>(
       "cannot compile", options.fileName, getRegistry(**lowering),
       [&](CompileTrace &trace) {
-        return emitText(source, form, **lowering, targetBuilder, machine,
+        return emitText(source, form, **lowering,
+                        selectGenerator(targetBuilder, **lowering), machine,
                         trace);
       });
 }

@@ -44,6 +44,7 @@ generateAndLink(mlir::ModuleOp module, const std::string &entry,
   Expected<llvm::orc::JITTargetMachineBuilder> builder = selectTarget("");
   if (!builder)
     return std::move(builder).error();
+  generateFast(*builder);
   auto target = builder->createTargetMachine();
   if (!target)
     return Error{llvm::toString(target.takeError()), {}};

@@ -126,6 +126,11 @@ jit::selectStaticTarget(const std::string &cpu) {
   return target;
 }
 
+// The fast selector and register allocator; the IR is simplified all the same.
+void jit::generateFast(JITTargetMachineBuilder &target) {
+  target.setCodeGenOptLevel(llvm::CodeGenOptLevel::None);
+}
+
 std::vector<std::string>
 jit::listNeededFeatures(const llvm::TargetMachine &target) {
   std::vector<std::string> names;

@@ -33,6 +33,10 @@ selectTarget(const std::string &cpu);
 Expected<llvm::orc::JITTargetMachineBuilder>
 selectStaticTarget(const std::string &cpu);
 
+/// Has little time taken for code that is to be tried out: a third of what it
+/// takes otherwise, for kernels of GPUs.
+void generateFast(llvm::orc::JITTargetMachineBuilder &target);
+
 /// LLVM's names of the vector extensions that `target` has.
 std::vector<std::string> listNeededFeatures(const llvm::TargetMachine &target);
 

@@ -39,6 +39,17 @@ std::string describe(const char *triple, const char *cpu,
 
 constexpr const char *x86 = "x86_64-linux-gnu";
 
+TEST(Target, GeneratesFast) {
+  auto host = attn::jit::selectTarget("");
+  ASSERT_TRUE(host.ok());
+  auto levelOf = [](JITTargetMachineBuilder builder) {
+    return llvm::cantFail(builder.createTargetMachine())->getOptLevel();
+  };
+  EXPECT_EQ(levelOf(*host), llvm::CodeGenOptLevel::Default);
+  attn::jit::generateFast(*host);
+  EXPECT_EQ(levelOf(*host), llvm::CodeGenOptLevel::None);
+}
+
 TEST(Target, SSE) {
   for (const char *cpu : {"x86-64", "x86-64-v2", "nehalem"})
     EXPECT_EQ(describe(x86, cpu), "vector_bits = 128, vector_registers = 16");
