@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "test/Execution/Covering.h"
 #include "test/Execution/EverywhereRun.h"
 #include "test/Execution/RuleTesting.h"
 
@@ -167,12 +168,13 @@ void expectSameBitsOfKnown(const Prompt &prompt) {
 }
 
 TEST(BatchInvariant, chunks_of_a_prompt) {
-  for (ElementType type :
-       {ElementType::f32, ElementType::f16, ElementType::bf16, ElementType::i8})
-    for (bool isPaged : {false, true}) {
-      Prompt prompt{.type = type, .isPaged = isPaged};
-      expectSameBits(prompt, prompt.tensors());
-    }
+  for (auto [type, isPaged] :
+       coverChoices<ElementType, bool>({ElementType::f32, ElementType::f16,
+                                        ElementType::bf16, ElementType::i8},
+                                       {false, true})) {
+    Prompt prompt{.type = type, .isPaged = isPaged};
+    expectSameBits(prompt, prompt.tensors());
+  }
 }
 
 TEST(BatchInvariant, known_numbers) {
@@ -181,17 +183,15 @@ TEST(BatchInvariant, known_numbers) {
 }
 
 TEST(BatchInvariant, heads_masks_and_scores) {
-  for (ElementType type : {ElementType::f32, ElementType::bf16}) {
-    Prompt one{.type = type, .heads = 2, .headSize = 48};
-    expectSameBits(one, one.tensors());
-    for (const char *clauses :
-         {"score softcap(5.0) mask causal",
-          "mask causal, sliding_window(40, 0)",
-          "score softcap(5.0) mask causal, sliding_window(40, 0)"}) {
-      Prompt variant{
-          .type = type, .heads = 4, .keyValueHeads = 1, .clauses = clauses};
-      expectSameBits(variant, variant.tensors());
-    }
+  std::vector<Prompt> prompts = {{.heads = 2, .headSize = 48}};
+  for (const char *clauses :
+       {"score softcap(5.0) mask causal", "mask causal, sliding_window(40, 0)",
+        "score softcap(5.0) mask causal, sliding_window(40, 0)"})
+    prompts.push_back({.heads = 4, .keyValueHeads = 1, .clauses = clauses});
+  for (auto [type, prompt] : coverChoices<ElementType, Prompt>(
+           {ElementType::f32, ElementType::bf16}, prompts)) {
+    prompt.type = type;
+    expectSameBits(prompt, prompt.tensors());
   }
 }
 

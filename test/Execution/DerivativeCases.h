@@ -27,6 +27,10 @@ struct DerivativeCase {
 /// Functions of f64: attention of many kinds, layers, elementwise operations.
 std::vector<DerivativeCase> getDerivativeCases();
 
+/// All of these where `runsAllCases`, otherwise every second, from `first` (0
+/// or 1) on: for what follows others that all meet.
+std::vector<DerivativeCase> selectDerivativeCases(std::size_t first);
+
 /// Tensors and numbers for the arguments of a function.
 class RandomArguments {
 public:
