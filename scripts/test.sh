@@ -7,19 +7,20 @@
 #===------------------------------------------------------------------------===#
 #
 # Usage: test.sh [--all]
-# In this order: the tests of the optimised build; FileCheck and unit tests,
-# bounded fuzz runs and random attention with AddressSanitizer and
-# UndefinedBehaviorSanitizer; and the tests that use threads with
-# ThreadSanitizer, which watches the runtime. Lists the tests that it leaves out.
-# --all leaves out none, makes random tests eight times as long, and runs all cases
-# of products of choices, of which others cover each choice or each two.
+# In this order: the tests of kernels, of packages and of the documentation in the
+# optimised build; FileCheck and unit tests, bounded fuzz runs and random attention
+# with AddressSanitizer and UndefinedBehaviorSanitizer; and the tests that use
+# threads with ThreadSanitizer, which watches the runtime. Lists the tests that it
+# leaves out. --all leaves out none, runs those with sanitizers in the optimised
+# build, too, makes random tests eight times as long, and runs all cases of products
+# of choices, of which others cover each choice or each two.
 #
 #===------------------------------------------------------------------------===#
 
 set -euo pipefail
 
 case ${1-} in
-"") select=(--label-exclude nightly) ;;
+"") select=(--label-exclude 'nightly|sanitized') ;;
 --all)
   select=()
   export ATTN_ALL_CASES=1
@@ -49,15 +50,16 @@ test_preset() {
   done < <(ctest --preset "$preset" -N --label-regex nightly | sed -n 's/^ *Test *#[0-9]*: //p')
 }
 
-# Everything of the optimised build: tools, examples and benchmarks, too.
-test_preset release
 if [[ ${#select[@]} -gt 0 ]]; then
+  test_preset release attn-gate-tests
   test_preset asan-ubsan attn-gate-tests
   test_preset tsan attn-gate-tests
   printf 'Left out, without --all (and seven eighths of the cases of random tests, and\n'
   printf 'of products of choices what meets each choice, or each two, once more):\n'
   printf '  %s\n' "${left_out[@]}"
 else
+  # Everything of the optimised build: tools, examples and benchmarks, too.
+  test_preset release
   test_preset asan-ubsan
   test_preset tsan
 fi

@@ -13,8 +13,16 @@
 # ===----------------------------------------------------------------------===#
 
 import os
+import pathlib
+import re
 
 import lit.formats
+
+
+def has_kernels(path):
+    """Whether sanitizers leave out a test, or the kernels of it."""
+    text = path.read_text(encoding="utf-8")
+    return bool(re.search(r"UNSUPPORTED:.*sanitizer|%run\b|leaves-kernels", text))
 
 
 def host_flags():
@@ -33,6 +41,15 @@ config.suffixes = [".mlir", ".test"]
 # The last two are CTest's.
 config.excludes = ["Inputs", "Package", "Static"]
 config.test_source_root = os.path.dirname(__file__)
+# The parameter `kernels` selects tests "with" these or "without", by their names.
+if wanted := lit_config.params.get("kernels"):
+    names = {True: set(), False: set()}
+    for path in pathlib.Path(config.test_source_root).rglob("*.*"):
+        if path.suffix in config.suffixes:
+            names[has_kernels(path)].add(path.name)
+    if same := names[True] & names[False]:
+        lit_config.fatal(f"tests with kernels and without have one name: {same}")
+    config.excludes += names[wanted != "with"]
 config.test_exec_root = os.path.join(config.build_dir, "test")
 
 config.environment["PATH"] = os.pathsep.join(
