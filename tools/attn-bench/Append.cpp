@@ -69,7 +69,7 @@ public:
 
 private:
   AppendSeries(AppendCase append, ElementType type, unsigned threads,
-               const Kernel &kernel);
+               const Kernel &kernel, bool isWarm);
   Expected<double> run(const ColdCaches::Cache &cache, Index calls);
   /// `before` has not been appended to.
   Status check(const Buffer &cache, const Buffer &before,
@@ -111,12 +111,12 @@ std::string AppendCase::text(ElementType type) const {
 }
 
 AppendSeries::AppendSeries(AppendCase appendCase, ElementType type,
-                           unsigned threads, const Kernel &kernel)
+                           unsigned threads, const Kernel &kernel, bool isWarm)
     : append(std::move(appendCase)), type(type), threads(threads),
       kernel(kernel), keyRows(type, append.rowsSizes()),
       valueRows(type, append.rowsSizes()),
       lengths(ElementType::i32, {AppendCase::batches}),
-      caches(type, append.cacheSizes()) {
+      caches(type, append.cacheSizes(), isWarm) {
   std::mt19937_64 random(2);
   keyRows.fillNormal(random);
   valueRows.fillNormal(random);
@@ -131,7 +131,7 @@ Expected<std::unique_ptr<Series>> AppendSeries::create(const AppendCase &append,
   if (!kernel)
     return kernel.error();
   std::unique_ptr<AppendSeries> series(
-      new AppendSeries(append, type, threads, *kernel));
+      new AppendSeries(append, type, threads, *kernel, options.warm));
   const ColdCaches::Cache &cache = series->caches.next();
   if (Expected<double> seconds = series->run(cache, 0); !seconds)
     return seconds.error();

@@ -43,8 +43,8 @@ static ColdCaches::Cache allocate(ElementType type,
   return cache;
 }
 
-ColdCaches::ColdCaches(ElementType type,
-                       const std::vector<std::int64_t> &sizes) {
+ColdCaches::ColdCaches(ElementType type, const std::vector<std::int64_t> &sizes,
+                       bool isWarm) {
   std::mt19937_64 random(1);
   Cache first = allocate(type, sizes);
   std::uniform_int_distribution<int> integers(-127, 127);
@@ -56,8 +56,9 @@ ColdCaches::ColdCaches(ElementType type,
   for (Buffer &scales : first.scales)
     scales.fill([](std::int64_t) { return 1.0 / std::sqrt(127.0 * 128 / 3); });
   std::size_t bytes = first.key.bytes() + first.value.bytes();
-  std::size_t count =
-      std::max<std::size_t>((getColdBytes() + bytes - 1) / bytes, 2);
+  std::size_t count = 2;
+  if (!isWarm)
+    count = std::max(count, (getColdBytes() + bytes - 1) / bytes);
   caches.reserve(count);
   caches.push_back(std::move(first));
   while (caches.size() < count) {

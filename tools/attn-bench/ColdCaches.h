@@ -16,7 +16,8 @@
 namespace attn::bench {
 
 /// Keys and values, which come from memory when they are next read: so many
-/// caches take turns that none is left in the machine's own.
+/// caches take turns that none is left in the machine's own. Only two do where
+/// they may be warm.
 class ColdCaches {
 public:
   struct Cache {
@@ -25,7 +26,8 @@ public:
     std::vector<Buffer> scales;
   };
   /// All hold the same numbers, of mean 0 and variance 1.
-  ColdCaches(ElementType type, const std::vector<std::int64_t> &sizes);
+  ColdCaches(ElementType type, const std::vector<std::int64_t> &sizes,
+             bool isWarm);
 
   /// The one that has not been read for the longest time.
   const Cache &next() {

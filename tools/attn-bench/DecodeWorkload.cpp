@@ -15,11 +15,11 @@ using namespace attn;
 using namespace attn::bench;
 
 DecodeWorkload::DecodeWorkload(DecodePointer decodeCase, ElementType type,
-                               const Kernel &kernel)
+                               const Kernel &kernel, bool isWarm)
     : decode(std::move(decodeCase)), type(type), kernel(kernel),
       query(getActivationType(type), decode->querySizes()),
       output(query.view().type(), decode->outputSizes()),
-      caches(type, decode->cacheSizes()) {
+      caches(type, decode->cacheSizes(), isWarm) {
   std::mt19937_64 random(2);
   query.fillNormal(random);
   // What is never written shows.
@@ -36,7 +36,7 @@ Expected<DecodeWorkload> DecodeWorkload::create(const DecodePointer &decode,
       compileText(decode->name, decode->text(type), threads, options);
   if (!kernel)
     return kernel.error();
-  DecodeWorkload workload(decode, type, *kernel);
+  DecodeWorkload workload(decode, type, *kernel, options.warm);
   if (Status status = workload.runAndCheck(options); !status)
     return status.error();
   if (options.tuningSeconds > 0)

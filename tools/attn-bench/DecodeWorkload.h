@@ -35,7 +35,8 @@ public:
   const std::string &tuned() const { return found; }
 
 private:
-  DecodeWorkload(DecodePointer decode, ElementType type, const Kernel &kernel);
+  DecodeWorkload(DecodePointer decode, ElementType type, const Kernel &kernel,
+                 bool isWarm);
   std::vector<Argument> argumentsOf(const ColdCaches::Cache &cache) const;
   Status runAndCheck(const Options &options);
   Status tune(unsigned threads, const Options &options);

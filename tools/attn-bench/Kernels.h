@@ -25,6 +25,7 @@ struct Options {
   /// nowhere.
   std::string saveFolder;
   bool alone = false; ///< No baselines.
+  bool warm = false;  ///< Keys and values may be left in the machine's caches.
   /// How long attention and decoding are tuned before they are measured; 0:
   /// not.
   double tuningSeconds = 0;

@@ -105,7 +105,7 @@ private:
         output(input.view().type(), {1, heads, projection.tokens, headSize}),
         scales(ElementType::f32, {features}), stream(threads),
         peak(projection.multiplied(), threads) {}
-  void fill();
+  void fill(bool isWarm);
   Status check();
   const Buffer &nextWeight() { return cold ? cold->next().key : *weight; }
   Expected<double> run(const Buffer &weight);
@@ -141,12 +141,12 @@ private:
 
 } // namespace
 
-void ProjectionSeries::fill() {
+void ProjectionSeries::fill(bool isWarm) {
   std::mt19937_64 random(2);
   input.fillNormal(random);
   scales.fill([](Index i) { return 0.01 + 0.001 * double(i % 7); });
   if (projection.hasFewTokens()) {
-    cold.emplace(projection.type, projection.weightSizes());
+    cold.emplace(projection.type, projection.weightSizes(), isWarm);
     return;
   }
   weight.emplace(projection.type, projection.weightSizes());
@@ -211,7 +211,7 @@ ProjectionSeries::create(const ProjectionCase &projection, unsigned threads,
     return kernel.error();
   std::unique_ptr<ProjectionSeries> series(
       new ProjectionSeries(projection, threads, *kernel));
-  series->fill();
+  series->fill(options.warm);
   if (Status status = series->check(); !status)
     return status.error();
   return std::unique_ptr<Series>(std::move(series));

@@ -25,6 +25,7 @@ Options of attn-bench's own:
           [--cache-dir=<dir>]    keep compiled kernels here, and take them
           [--save=<dir>]         write tensors of variants' gradients as .npy
           [--alone]              run no kernels to compare with
+          [--warm]               let keys and values stay in the machine's caches
           [--tune=<seconds>]     tune attention and decoding first
 )";
 
@@ -40,6 +41,8 @@ static Options parseOptions(int &argc, char **argv) {
   auto take = [&](std::string_view argument) {
     if (argument == "--alone")
       return options.alone = true;
+    if (argument == "--warm")
+      return options.warm = true;
     constexpr std::string_view tune = "--tune=";
     if (argument.starts_with(tune)) {
       std::string_view number = argument.substr(tune.size());
