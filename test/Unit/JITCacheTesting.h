@@ -10,7 +10,9 @@
 
 #include "test/Unit/JITTesting.h"
 
+#include <cstdint>
 #include <filesystem>
+#include <string>
 
 namespace attn::test {
 
@@ -25,6 +27,23 @@ inline Engine createEngine(const std::filesystem::path &directory = {}) {
     std::abort();
   }
   return *engine;
+}
+
+/// Gives `a` and, after it, `number`.
+inline std::string appendText(int number) {
+  return "func.func @f(%a: tensor<?xi32>) -> tensor<?xi32> {\n"
+         "  %c = arith.constant dense<" +
+         std::to_string(number) +
+         "> : tensor<1xi32>\n"
+         "  %d = tensor.concat dim(0) %a, %c : (tensor<?xi32>, tensor<1xi32>) "
+         "-> tensor<?xi32>\n  return %d : tensor<?xi32>\n}";
+}
+
+/// Runs a kernel of `appendText`.
+inline int appended(const Kernel &kernel) {
+  Tensor<std::int32_t> a({0}), out({1}, -1);
+  EXPECT_TRUE(kernel.run({a.view()}, {out.view()}).ok());
+  return out.data[0];
 }
 
 /// Compiles a matmul, checks that it works, and returns where it came from.
