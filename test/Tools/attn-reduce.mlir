@@ -1,4 +1,5 @@
-// Leaves of a text what a program looks for.
+// Leaves of a text what a program looks for. The program is attn-opt, dozens of times.
+// UNSUPPORTED: leaves-kernels
 
 // RUN: rm -rf %t && mkdir %t
 // RUN: printf '#!/bin/sh\nattn-opt "$1" --attn-cpu-pipeline -mlir-print-ir-after=attn-decompose-online -o /dev/null 2>&1 | grep -q online_dropout\n' > %t/test.sh

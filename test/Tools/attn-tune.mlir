@@ -1,4 +1,6 @@
 // What is found depends on the machine; that it is written, kept and used does not.
+// It is found by compiling kernels.
+// UNSUPPORTED: leaves-kernels
 
 // RUN: rm -rf %t && mkdir %t
 // RUN: attn-tune %s --entry f --sizes 1x4x32x16,1x4x96x16 --seconds 0.2 \
