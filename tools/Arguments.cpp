@@ -151,19 +151,34 @@ static Expected<HostArgument> parseScalar(const std::string &what,
 // Tensors
 //===----------------------------------------------------------------------===//
 
-static Expected<NpyArray> roundToBF16(const NpyArray &array) {
+/// Elements of f32 as those of a type that NumPy does not have.
+template <typename T>
+static Expected<NpyArray> roundElements(const NpyArray &array) {
   Expected<NpyArray> result =
-      NpyArray::allocate(ElementType::bf16, array.shape());
+      NpyArray::allocate(elementTypeOf<T>, array.shape());
   if (!result)
     return result;
   const std::byte *from = array.bytes().data();
-  for (std::size_t i = 0; i < result->bytes().size(); i += sizeof(bf16)) {
+  for (std::size_t i = 0; i < result->bytes().size(); i += sizeof(T)) {
     float wide;
-    std::memcpy(&wide, from + 2 * i, sizeof(wide));
-    bf16 narrow(wide);
+    std::memcpy(&wide, from + i / sizeof(T) * sizeof(wide), sizeof(wide));
+    T narrow(wide);
     std::memcpy(result->bytes().data() + i, &narrow, sizeof(narrow));
   }
   return result;
+}
+
+static Expected<NpyArray> roundElements(NpyArray array, ElementType type) {
+  switch (type) {
+  case ElementType::bf16:
+    return roundElements<bf16>(array);
+  case ElementType::f8e4m3fn:
+    return roundElements<f8e4m3fn>(array);
+  case ElementType::f8e5m2:
+    return roundElements<f8e5m2>(array);
+  default:
+    return array;
+  }
 }
 
 static Expected<HostArgument> loadGiven(const Signature &signature,
@@ -178,9 +193,8 @@ static Expected<HostArgument> loadGiven(const Signature &signature,
     Expected<NpyArray> array = readNpy(text);
     if (!array)
       return makeError(what + ": " + array.error().message);
-    if (parameter.type == ElementType::bf16 &&
-        array->type() == ElementType::f32)
-      array = roundToBF16(*array);
+    if (array->type() == ElementType::f32)
+      array = roundElements(std::move(*array), parameter.type);
     if (!array)
       return makeError(what + ": " + array.error().message);
     return HostArgument{std::move(*array), text};
@@ -309,7 +323,7 @@ static Expected<HostArgument> makeRandom(const Parameter &parameter,
                                          std::vector<std::int64_t> shape,
                                          const std::vector<int> &summed,
                                          std::mt19937_64 random) {
-  bool isRandom = isFloat(parameter.type) ||
+  bool isRandom = isFloat(parameter.type) || isFloat8(parameter.type) ||
                   (parameter.isTensor && parameter.type == ElementType::i1);
   const char *source = isRandom ? "random" : "zero";
   if (!parameter.isTensor) {
@@ -339,6 +353,12 @@ static Expected<HostArgument> makeRandom(const Parameter &parameter,
     break;
   case ElementType::bf16:
     fillNormal<bf16>(*array, deviation, random);
+    break;
+  case ElementType::f8e4m3fn:
+    fillNormal<f8e4m3fn>(*array, deviation, random);
+    break;
+  case ElementType::f8e5m2:
+    fillNormal<f8e5m2>(*array, deviation, random);
     break;
   case ElementType::i1:
     fillBooleans(*array, random);

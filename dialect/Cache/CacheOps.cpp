@@ -9,6 +9,7 @@
 #include "dialect/AttnOps.h"
 #include "dialect/Shared/CastFolding.h"
 #include "dialect/Shared/DestinationStyle.h"
+#include "dialect/Shared/Float8.h"
 #include "dialect/Shared/OperandGroups.h"
 #include "dialect/Shared/OperandVerifier.h"
 
@@ -48,14 +49,20 @@ LogicalResult attn::verifyCache(Operation *op, const CacheOperands &operands) {
                              << "': expected dimension 2 (page size) to be at "
                                 "least 1, got 0";
 
-  bool isInt8 = type.getElementType().isSignlessInteger(8); // C4
+  Type element = type.getElementType(); // C4
+  bool isInt8 = element.isSignlessInteger(8);
   if (isInt8 && !scales)
     return op->emitOpError("expected 'scales' with a cache of i8, got none");
   if (!isInt8 && scales)
     return op->emitOpError()
            << "expected 'scales' only with a cache of i8, got " << type;
-  if (!isInt8 && failed(verifyFloat(op, cache, name)))
-    return failure();
+  if (!isInt8 && !isFloat8(element) && !element.isBF16() && !element.isF16() &&
+      !element.isF32() && !element.isF64())
+    return op->emitOpError() << "operand '" << name
+                             << "': expected element type f64, f32, f16, bf16, "
+                                "f8E4M3FN, f8E5M2 or "
+                                "i8, got "
+                             << element;
   if (scales) {
     dims.pop_back();
     if (failed(verifyShaped(op, scales, scalesName, dims,

@@ -69,16 +69,18 @@ def Attn_CacheAppendOp : Attn_CacheOp<"cache_append", [
       entries are not read. Pages of different sequences may be one, to share
       what they begin with (Kwon et al., "Efficient Memory Management for Large
       Language Model Serving with PagedAttention", arXiv:2309.06180).
-    - (C4) Elements are f64, f32, f16 or bf16, or i8 with a second tensor of
-      `scales`, f32 and of the shape of the cache without `D`. An element of i8
-      stands for itself times the scale of its row. Heads and head sizes are
-      static and at least 1.
+    - (C4) Elements are f64, f32, f16, bf16, f8E4M3FN or f8E5M2 (OCP 8-bit
+      Floating Point Specification), or i8 with a second tensor of `scales`, f32
+      and of the shape of the cache without `D`. An element of i8 stands for itself
+      times the scale of its row. Heads and head sizes are static and at least 1.
 
     #### Operands
 
     - (C5) `rows` is `(B, Hkv, n, D)`. Its element type is that of the cache or a
-      wider float, which is rounded to nearest even; f32, f16 or bf16 if the cache
-      is i8.
+      wider float of at least 16 bits, which is rounded to nearest even; f32, f16 or
+      bf16 if the cache is i8. In 8 bits, what is beyond the largest number, an
+      infinity too, becomes the largest number of its sign, 448 of f8E4M3FN and
+      57344 of f8E5M2, and NaN stays NaN.
     - (C6) `lengths`, `(B)` of i32 or i64, are the numbers of rows that were
       stored before, from 0 to 2^61. `counts`, `(B)` of i32 or i64, are how many
       of the `n` rows of each sequence are new, from 0 to `n`; without it, all
@@ -159,8 +161,8 @@ def Attn_CacheReadOp : Attn_CacheOp<"cache_read", [
 
     - (C10) `lengths`, `(B)` of i32 or i64 from 0 to 2^61, are the numbers of rows
       that are stored. `n` is the operand `size`, or static in the result's type.
-    - (C11) The result's element type is that of the cache or a wider float; of an
-      i8 cache f32, f16 or bf16, to which the product with the scale is rounded
+    - (C11) The result's element type is that of the cache or a wider float of at
+      least 16 bits; of an i8 cache f32, f16 or bf16, to which the product with the scale is rounded
       from f32. An attention may compute with the product before it is rounded.
     - (C12) The rows of positions from `lengths[b]` on, and in a ring those before
       `lengths[b] - capacity`, are *absent*. A position of an `attn.attention`

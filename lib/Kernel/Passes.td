@@ -269,6 +269,19 @@ def ExpandArith : Pass<"attn-expand-arith"> {
                            "::mlir::vector::VectorDialect"];
 }
 
+def ExpandFloat8 : Pass<"attn-expand-float8"> {
+  let summary = "Expand conversions of floats of 8 bits";
+  let description = [{
+    Replaces `arith.extf` from f8E4M3FN and f8E5M2, and `arith.truncf` to them, on
+    numbers and vectors, by arithmetic of wider types, as the target may have no
+    instruction for them. Numbers are rounded to nearest even, once; from beyond the
+    largest number, and from infinities, they become the largest number. NaN stays
+    NaN.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect"];
+}
+
 def KeepRounding : Pass<"attn-keep-rounding"> {
   let summary = "Round results of small floats before the next operation";
   let description = [{

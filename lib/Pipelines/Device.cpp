@@ -40,6 +40,7 @@ void attn::addNVVMStage(OpPassManager &module) {
             .setRegionSimplificationLevel(GreedySimplifyRegionLevel::Normal));
   };
   OpPassManager &pm = module.nest<gpu::GPUModuleOp>();
+  pm.addPass(attn::createExpandFloat8());
   pm.addPass(attn::createExpandMath());
   pm.addPass(attn::createConvertMathToNVVM());
   pm.addPass(memref::createExpandStridedMetadataPass());

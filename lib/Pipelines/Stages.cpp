@@ -72,6 +72,7 @@ void attn::addLoopStage(OpPassManager &pm) {
 }
 
 void attn::addSmallFloatStage(OpPassManager &pm, Rounding rounding) {
+  pm.addPass(attn::createExpandFloat8());
   pm.addPass(math::createMathExtendToSupportedTypes());
   arith::ArithEmulateUnsupportedFloatsOptions emulation;
   emulation.sourceTypeStrs = {"bf16", "f16"};

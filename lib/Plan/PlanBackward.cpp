@@ -37,9 +37,9 @@ static int64_t chooseHeads(AttentionBackwardOp op, const CacheModel &model) {
   int64_t batch = op.getQueryType().getDimSize(0);
   if (ShapedType::isDynamic(batch) || op.isPacked())
     batch = 1;
-  int64_t numParts = llvm::divideCeil(
-      model.getIterations(),
-      std::max<int64_t>(batch * op.getNumKeyValueHeads(), 1));
+  int64_t numParts =
+      llvm::divideCeil(model.getIterations(),
+                       std::max<int64_t>(batch * op.getNumKeyValueHeads(), 1));
   int64_t heads = std::max<int64_t>(op.getGroupSize() / numParts, 1);
   while (op.getGroupSize() % heads != 0)
     --heads;
@@ -154,9 +154,9 @@ static FailureOr<PlanAttr> planTiles(Op op, PlanFields fields, StringRef what,
   // A tile of few queries has no more rows than they fill.
   if (int64_t length = op.getQueryType().getDimSize(2);
       !ShapedType::isDynamic(length))
-    fields.rows = std::min(
-        fields.rows,
-        int64_t(llvm::alignTo(std::max<int64_t>(length, 1), rowUnit)));
+    fields.rows =
+        std::min(fields.rows,
+                 int64_t(llvm::alignTo(std::max<int64_t>(length, 1), rowUnit)));
   PlanAttr said = getPlan(op);
   if (!said)
     return PlanAttr::get(op.getContext(), fields);

@@ -25,6 +25,8 @@ _TYPES = {
     "i16": torch.int16,
     "i8": torch.int8,
     "i1": torch.bool,
+    "f8E4M3FN": torch.float8_e4m3fn,
+    "f8E5M2": torch.float8_e5m2,
 }
 _NAMES = {dtype: name for name, dtype in _TYPES.items()}
 

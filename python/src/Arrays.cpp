@@ -43,15 +43,18 @@ static constexpr TypeEntry types[] = {
     {ElementType::i32, nb::dlpack::dtype_code::Int, "int32"},
     {ElementType::i16, nb::dlpack::dtype_code::Int, "int16"},
     {ElementType::i8, nb::dlpack::dtype_code::Int, "int8"},
-    {ElementType::i1, nb::dlpack::dtype_code::Bool, "bool"}};
+    {ElementType::i1, nb::dlpack::dtype_code::Bool, "bool"},
+    // Codes of DLPack 1.1, which nanobind has no names for.
+    {ElementType::f8e4m3fn, nb::dlpack::dtype_code(10), "float8_e4m3fn"},
+    {ElementType::f8e5m2, nb::dlpack::dtype_code(12), "float8_e5m2"}};
 
 ElementType python::parseType(const char *what, const string &name) {
   for (const TypeEntry &entry : types)
     if (name == nameOf(entry.type))
       return entry.type;
   throw nb::value_error((string(what) +
-                         ": expected f64, f32, f16, bf16, i64, i32, i16, i8 or "
-                         "i1 as type, got '" +
+                         ": expected f64, f32, f16, bf16, i64, i32, i16, i8, "
+                         "i1, f8E4M3FN or f8E5M2 as type, got '" +
                          name + "'")
                             .c_str());
 }
@@ -101,12 +104,29 @@ static nb::object exportArray(nb::handle array) {
   return method();
 }
 
-/// NumPy's bf16 is of ml_dtypes, and NumPy does not export it.
-static bool isNumPyBf16(nb::handle array) {
-  nb::object type = nb::getattr(array, "dtype", nb::none());
-  nb::object kind = nb::getattr(type, "kind", nb::none());
-  return kind.equal(nb::str("V")) &&
-         nb::str(type).equal(nb::str(nameInPython(ElementType::bf16)));
+/// Whether NumPy has the type from ml_dtypes, and does not export it.
+static bool isOfMlDtypes(ElementType type) {
+  return type == ElementType::bf16 || isFloat8(type);
+}
+
+/// The type of an array that is not exported with it; PyTorch's of 8 bits are
+/// not either.
+static std::optional<ElementType> findHiddenType(nb::handle array,
+                                                 bool isTorch) {
+  string name = readAttribute(array, "dtype");
+  for (const TypeEntry &entry : types)
+    if (isTorch ? isFloat8(entry.type) && name == string("torch.") + entry.name
+                : isOfMlDtypes(entry.type) && name == entry.name)
+      return entry.type;
+  return std::nullopt;
+}
+
+/// The elements of an array as integers of as many bytes.
+static nb::object viewBits(nb::handle array, bool isTorch, std::size_t bytes) {
+  string name = "uint" + std::to_string(8 * bytes);
+  if (isTorch)
+    return array.attr("view")(nb::module_::import_("torch").attr(name.c_str()));
+  return array.attr("view")(name);
 }
 
 Borrowed python::borrow(nb::handle array, bool isWritten, const string &what) {
@@ -115,15 +135,16 @@ Borrowed python::borrow(nb::handle array, bool isWritten, const string &what) {
                ": expected an array that has __dlpack__, as those of "
                "NumPy and PyTorch have, got " +
                typeName(array));
-  bool isTorch = isTorchTensor(array), isBf16 = !isTorch && isNumPyBf16(array);
+  bool isTorch = isTorchTensor(array);
+  std::optional<ElementType> hidden = findHiddenType(array, isTorch);
   // What PyTorch shares is the memory, without the signs.
   if (isTorch && nb::cast<bool>(array.attr("is_neg")()))
     throwError(what + ": is a view that negates its memory; pass a copy, as "
                       "resolve_neg makes it");
   nb::object capsule;
   try {
-    capsule =
-        isBf16 ? exportArray(array.attr("view")("uint16")) : exportArray(array);
+    capsule = exportArray(hidden ? viewBits(array, isTorch, sizeOf(*hidden))
+                                 : nb::borrow(array));
   } catch (nb::python_error &error) {
     throwFrom(error, what + ": its memory cannot be shared");
   }
@@ -142,8 +163,7 @@ Borrowed python::borrow(nb::handle array, bool isWritten, const string &what) {
   if (memory.device_type() != nb::device::cpu::value)
     throwError(what + ": is memory of the device " +
                readAttribute(array, "device") + ", expected the CPU's");
-  std::optional<ElementType> type =
-      isBf16 ? ElementType::bf16 : findType(memory.dtype());
+  std::optional<ElementType> type = hidden ? hidden : findType(memory.dtype());
   if (!type)
     throwError(what + ": element type is " + readAttribute(array, "dtype") +
                ", which no kernel takes");
@@ -166,12 +186,13 @@ Borrowed python::borrow(nb::handle array, bool isWritten, const string &what) {
 //===----------------------------------------------------------------------===//
 
 nb::object python::viewArray(const TensorView &view, nb::handle owner) {
-  bool isBf16 = view.type() == ElementType::bf16;
+  bool isHidden = isOfMlDtypes(view.type());
   nb::dlpack::dtype type;
   for (const TypeEntry &entry : types)
     if (entry.type == view.type())
-      type = {std::uint8_t(isBf16 ? nb::dlpack::dtype_code::UInt : entry.code),
-              std::uint8_t(8 * sizeOf(entry.type)), 1};
+      type = {
+          std::uint8_t(isHidden ? nb::dlpack::dtype_code::UInt : entry.code),
+          std::uint8_t(8 * sizeOf(entry.type)), 1};
   std::vector<std::size_t> sizes(view.sizes().begin(), view.sizes().end());
   auto wrap = [&]<typename Memory>() {
     return nb::cast(Memory(view.data(), sizes.size(), sizes.data(), owner,
@@ -182,9 +203,10 @@ nb::object python::viewArray(const TensorView &view, nb::handle owner) {
       view.readOnly()
           ? wrap.template operator()<nb::ndarray<nb::numpy, nb::ro>>()
           : wrap.template operator()<nb::ndarray<nb::numpy>>();
-  return isBf16 ? array.attr("view")(
-                      nb::module_::import_("ml_dtypes").attr("bfloat16"))
-                : array;
+  if (!isHidden)
+    return array;
+  return array.attr("view")(
+      nb::module_::import_("ml_dtypes").attr(nameInPython(view.type())));
 }
 
 nb::object python::allocate(nb::handle like, ElementType type,
@@ -198,7 +220,7 @@ nb::object python::allocate(nb::handle like, ElementType type,
     return torch.attr("empty")(shape, nb::arg("dtype") = torch.attr(name),
                                nb::arg("device") = "cpu");
   }
-  if (type == ElementType::bf16) // Makes the type known to NumPy.
+  if (isOfMlDtypes(type)) // Makes the type known to NumPy.
     nb::module_::import_("ml_dtypes");
   return nb::module_::import_("numpy").attr("empty")(shape, name);
 }

@@ -134,8 +134,8 @@ tokens in common. A sequence is a number. Errors leave everything as it was.)")
           nb::kw_only(), "pages"_a, "page_size"_a = 16, "layers"_a = 1,
           "kv_heads"_a = 1, "head_size"_a, "value_head_size"_a = nb::none(),
           "type"_a = "f32",
-          R"(``type`` is f32, f16, bf16, or i8 with a scale of f32 for each row. Memory is used
-as pages are.)")
+          R"(``type`` is f32, f16, bf16, f8E4M3FN, f8E5M2, or i8 with a scale of f32 for
+each row. Memory is used as pages are.)")
       .def("keys", &viewLayer<&PagedCache::keys>, "layer"_a = 0,
            "(pages, kv_heads, page_size, head_size): the memory of a layer's "
            "keys, as an array of NumPy.")

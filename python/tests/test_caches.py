@@ -74,6 +74,24 @@ def test_steps(name):
     assert cache.keys().dtype == TYPES[name]
 
 
+@pytest.mark.parametrize(
+    "name, dtype",
+    [
+        ("f8E4M3FN", ml_dtypes.float8_e4m3fn),
+        ("f8E5M2", ml_dtypes.float8_e5m2),
+    ],
+)
+def test_floats_of_8_bits(name, dtype):
+    kernel = create_kernel(type=name)
+    cache = attn.PagedCache(pages=8, page_size=4, kv_heads=2, head_size=16, type=name)
+    query, key, value = draw((1, 4, 5, 16), (1, 2, 5, 16), (1, 2, 5, 16))
+    output = run(kernel, cache, [cache.create_sequence()], query, key, value)
+    key, value = (x.astype(dtype).astype(np.float32) for x in (key, value))
+    expected, _ = attend(query, key, value, mask=causal)
+    check(output, expected)
+    assert cache.keys().dtype == dtype
+
+
 def test_integers_have_scales():
     kernel = create_kernel(type="i8")
     cache = attn.PagedCache(pages=8, page_size=4, kv_heads=2, head_size=16, type="i8")

@@ -28,5 +28,9 @@ std::optional<attn::ElementType> attn::convertElementType(mlir::Type type) {
     return ElementType::i8;
   if (type.isSignlessInteger(1))
     return ElementType::i1;
+  if (llvm::isa<mlir::Float8E4M3FNType>(type))
+    return ElementType::f8e4m3fn;
+  if (llvm::isa<mlir::Float8E5M2Type>(type))
+    return ElementType::f8e5m2;
   return std::nullopt;
 }

@@ -103,7 +103,7 @@ void attn_engine_destroy(attn_engine *engine) { delete engine; }
 
 Expected<ElementType> builder::convertType(const char *member,
                                            attn_element_type type) {
-  if (type < ATTN_F64 || type > ATTN_I1)
+  if (type < ATTN_F64 || type > int(lastElementType))
     return Error{string(member) + ": there is no element type " +
                      std::to_string(int(type)),
                  {}};

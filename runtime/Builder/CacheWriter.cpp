@@ -31,8 +31,9 @@ Status builder::checkCache(const LayerCache &cache,
   ElementType type = getElementType(cache, attention);
   bool isInt8 = type == ElementType::i8;
   if (isInt8 ? attention.type == ElementType::f64
-             : !isFloat(type) || (type != attention.type &&
-                                  sizeOf(type) >= sizeOf(attention.type)))
+             : !(isFloat(type) || isFloat8(type)) ||
+                   (type != attention.type &&
+                    sizeOf(type) >= sizeOf(attention.type)))
     return expected("cache.type",
                     string(nameOf(attention.type)) + ", a narrower float" +
                         (attention.type == ElementType::f64 ? "" : " or i8"),

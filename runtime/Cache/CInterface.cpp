@@ -52,7 +52,7 @@ char *attn_paged_cache_create(const attn_paged_cache_options *options,
   *cache = nullptr;
   if (!options)
     return failNull("options");
-  if (options->type < ATTN_F64 || options->type > ATTN_I1)
+  if (options->type < ATTN_F64 || options->type > int(lastElementType))
     return copyForC("type: there is no element type " +
                     std::to_string(options->type));
   Expected<PagedCache> created =

@@ -40,9 +40,11 @@ static Status checkOptions(const PagedCacheOptions &options) {
   case ElementType::f16:
   case ElementType::bf16:
   case ElementType::i8:
+  case ElementType::f8e4m3fn:
+  case ElementType::f8e5m2:
     return {};
   default:
-    return makeError("type", "f32, f16, bf16 or i8",
+    return makeError("type", "f32, f16, bf16, f8E4M3FN, f8E5M2 or i8",
                      std::string(nameOf(options.type)));
   }
 }

@@ -28,7 +28,7 @@ static FailureOr<Parameter> convertTensor(mlir::RankedTensorType type,
     return mlir::emitError(loc)
            << what << " has type " << type
            << "; element types of kernels are f64, f32, f16, bf16, i64, i32, "
-              "i16, i8, i1 and index";
+              "i16, i8, i1, index, f8E4M3FN and f8E5M2";
   if (type.getRank() > TensorView::maxRank)
     return mlir::emitError(loc)
            << what << " has rank " << type.getRank()
@@ -47,7 +47,7 @@ convertParameter(mlir::Type type, mlir::Location loc, const llvm::Twine &what) {
   if (auto tensor = llvm::dyn_cast<mlir::RankedTensorType>(type))
     return convertTensor(tensor, loc, what);
   std::optional<ElementType> scalar = convertElementType(type);
-  if (!scalar)
+  if (!scalar || isFloat8(*scalar))
     return mlir::emitError(loc)
            << what << " has type " << type
            << "; kernels take ranked tensors and scalars of f64, f32, f16, "

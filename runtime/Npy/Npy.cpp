@@ -50,11 +50,12 @@ static Expected<ElementType> parseDtype(std::string_view dtype) {
   return makeError(std::move(message));
 }
 
-static std::string_view dtypeOf(ElementType type) {
+/// The type to write elements in: f32 if NumPy does not have theirs.
+static std::pair<std::string_view, ElementType> chooseDtype(ElementType type) {
   for (auto [name, known] : dtypes)
     if (known == type)
-      return name;
-  return "<f4"; // bf16
+      return {name, type};
+  return {"<f4", ElementType::f32};
 }
 
 /// Bytes of a dense array.
@@ -332,8 +333,7 @@ Expected<std::vector<std::byte>> attn::serializeNpy(const TensorView &view) {
   if (view.rank() < 0)
     return makeError("expected at most " + std::to_string(TensorView::maxRank) +
                      " dimensions");
-  ElementType type =
-      view.type() == ElementType::bf16 ? ElementType::f32 : view.type();
+  auto [dtype, type] = chooseDtype(view.type());
   Expected<std::size_t> dataSize = countBytes(type, view.sizes());
   if (!dataSize)
     return dataSize.error();
@@ -344,7 +344,7 @@ Expected<std::vector<std::byte>> attn::serializeNpy(const TensorView &view) {
   for (int dim = 0; dim < view.rank(); ++dim)
     shape += (dim ? ", " : "") + std::to_string(view.size(dim));
   shape += view.rank() == 1 ? ",)" : ")";
-  std::string header = "{'descr': '" + std::string(dtypeOf(view.type())) +
+  std::string header = "{'descr': '" + std::string(dtype) +
                        "', 'fortran_order': False, 'shape': " + shape + ", }";
   // Pad so that the data begins at a multiple of 64 bytes.
   constexpr std::size_t fixedSize = magic.size() + 4;
@@ -369,10 +369,13 @@ Expected<std::vector<std::byte>> attn::serializeNpy(const TensorView &view) {
       offset += index[dim] * view.stride(dim);
     const std::byte *in = static_cast<const std::byte *>(view.data()) +
                           offset * std::int64_t(inSize);
-    if (view.type() == ElementType::bf16) {
-      bf16 narrow;
-      std::memcpy(&narrow, in, inSize);
-      float wide = narrow;
+    if (view.type() != type) {
+      auto wide = visitElementType(
+          view.type(), [&]<typename T>(std::type_identity<T>) -> float {
+            T narrow;
+            std::memcpy(&narrow, in, inSize);
+            return float(narrow);
+          });
       std::memcpy(out, &wide, outSize);
     } else if (view.type() == ElementType::i1) {
       *out = std::byte(*in != std::byte(0));

@@ -68,7 +68,8 @@ private:
 Expected<NpyArray> parseNpy(std::span<const std::byte> bytes);
 
 /// Contents of a .npy file (version 1.0) with the elements of `view`, in C
-/// order whatever its strides. NumPy has no bf16: it is written as f4, exactly.
+/// order whatever its strides. NumPy has neither bf16 nor floats of 8 bits:
+/// they are written as f4, exactly.
 Expected<std::vector<std::byte>> serializeNpy(const TensorView &view);
 
 /// parseNpy and serializeNpy on a file; errors begin with the path. A file

@@ -27,7 +27,7 @@ namespace attn::reference {
 struct Cache {
   enum class Kind { contiguous, ring, paged };
   Kind kind = Kind::contiguous;
-  /// f64, f32, f16, bf16 or i8.
+  /// f64, f32, f16, bf16, a float of 8 bits or i8.
   ElementType type = ElementType::f32;
   /// (B, Hkv, capacity, D), or (pages, Hkv, page size, D).
   std::array<std::int64_t, 4> shape{};

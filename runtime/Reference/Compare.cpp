@@ -33,6 +33,10 @@ Tolerance attn::reference::toleranceFor(ElementType inputs, Quantity quantity) {
             /*smallest=*/0x1p-24};
   case ElementType::bf16:
     return {isGradient ? 3.2e-2 : 1.6e-2, /*relative=*/true};
+  case ElementType::f8e4m3fn: // The next number.
+    return {0x1p-3, /*relative=*/true, /*smallest=*/0x1p-9};
+  case ElementType::f8e5m2:
+    return {0x1p-2, /*relative=*/true, /*smallest=*/0x1p-16};
   default:
     return {0, /*relative=*/false};
   }

@@ -56,7 +56,8 @@ enum class Quantity {
 /// stored in the type of the inputs, hence about two units in the last place of
 /// the largest element. The log-sum-exp is accumulated and stored in f32 for
 /// the three narrow types; its error follows that of the scores, which is
-/// absolute. Integers and i1 must be equal: bound 0.
+/// absolute. Integers and i1 must be equal: bound 0. Floats of 8 bits are those
+/// of caches, whose rows an op may have computed: next to each other.
 Tolerance toleranceFor(ElementType inputs, Quantity quantity);
 
 /// The same where keys are multiplied by queries that are rounded to i8. In a

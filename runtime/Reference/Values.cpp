@@ -83,6 +83,10 @@ double attn::reference::roundTo(ElementType type, double value) {
     return float(f16(float(value)));
   case ElementType::bf16:
     return float(bf16(float(value)));
+  case ElementType::f8e4m3fn:
+    return f8e4m3fn(value);
+  case ElementType::f8e5m2:
+    return f8e5m2(value);
   default:
     return float(value);
   }

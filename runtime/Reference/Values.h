@@ -24,8 +24,8 @@ Expected<std::int64_t> countElements(const std::string &name,
                                      std::span<const std::int64_t> shape);
 
 /// All elements of `view` in row-major order, whatever its strides. Every f32,
-/// f16, bf16, i32, i16, i8 and i1 is exactly a double; an i64 beyond 2^53 is
-/// rounded.
+/// f16, bf16, float of 8 bits, i32, i16, i8 and i1 is exactly a double; an i64
+/// beyond 2^53 is rounded.
 Expected<std::vector<double>> toDoubles(const std::string &name,
                                         const TensorView &view);
 

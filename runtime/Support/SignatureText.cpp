@@ -93,7 +93,7 @@ public:
     int isTensor, type;
     if (!read(parameter.name) || !read(isTensor) || !read(type) ||
         !read(parameter.shape) || !read(parameter.updates) || type < 0 ||
-        type > int(ElementType::i1))
+        type > int(lastElementType))
       return false;
     parameter.isTensor = isTensor != 0;
     parameter.type = ElementType(type);

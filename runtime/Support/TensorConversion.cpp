@@ -15,12 +15,15 @@ static_assert(
     int(ElementType::f16) == ATTN_F16 && int(ElementType::bf16) == ATTN_BF16 &&
     int(ElementType::i64) == ATTN_I64 && int(ElementType::i32) == ATTN_I32 &&
     int(ElementType::i16) == ATTN_I16 && int(ElementType::i8) == ATTN_I8 &&
-    int(ElementType::i1) == ATTN_I1);
+    int(ElementType::i1) == ATTN_I1 &&
+    int(ElementType::f8e4m3fn) == ATTN_F8E4M3FN &&
+    int(ElementType::f8e5m2) == ATTN_F8E5M2 &&
+    int(lastElementType) == ATTN_F8E5M2);
 
 std::string support::findProblem(const attn_tensor *tensor) {
   if (!tensor)
     return "the attn_tensor is null";
-  if (tensor->type < ATTN_F64 || tensor->type > ATTN_I1)
+  if (tensor->type < ATTN_F64 || tensor->type > int(lastElementType))
     return "there is no element type " + std::to_string(int(tensor->type));
   if (tensor->rank < 0 || tensor->rank > TensorView::maxRank)
     return "rank is " + std::to_string(tensor->rank) + ", expected 0 to " +

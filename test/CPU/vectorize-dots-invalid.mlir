@@ -18,7 +18,7 @@ func.func @sizes(%a: memref<8x32xf32>, %b17: memref<17x32xf32>,
                  %b24: memref<3x24xf32>, %c3: memref<8x3xf32>,
                  %ak: memref<8x?xf32>, %bk: memref<3x?xf32>,
                  %strided: memref<8x32xf32, strided<[64, 2]>>,
-                 %b3: memref<3x32xf32>, %f8: memref<8x32xf8E4M3FN>) {
+                 %b3: memref<3x32xf32>, %f8: memref<8x32xf8E4M3FNUZ>) {
   // expected-remark @below {{has no row of lanes in an operand and the result}}
   linalg.generic #dots ins(%a, %b17 : memref<8x32xf32>, memref<17x32xf32>)
       outs(%c17 : memref<8x17xf32>) {
@@ -61,10 +61,10 @@ func.func @sizes(%a: memref<8x32xf32>, %b17: memref<17x32xf32>,
     linalg.yield %next : f32
   }
   // expected-remark @below {{has no row of lanes in an operand and the result}}
-  linalg.generic #dots ins(%f8, %b3 : memref<8x32xf8E4M3FN>, memref<3x32xf32>)
+  linalg.generic #dots ins(%f8, %b3 : memref<8x32xf8E4M3FNUZ>, memref<3x32xf32>)
       outs(%c3 : memref<8x3xf32>) {
-  ^bb0(%x: f8E4M3FN, %y: f32, %sum: f32):
-    %wide = arith.extf %x : f8E4M3FN to f32
+  ^bb0(%x: f8E4M3FNUZ, %y: f32, %sum: f32):
+    %wide = arith.extf %x : f8E4M3FNUZ to f32
     %product = arith.mulf %wide, %y : f32
     %next = arith.addf %sum, %product : f32
     linalg.yield %next : f32

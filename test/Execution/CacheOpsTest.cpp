@@ -125,6 +125,10 @@ std::vector<ElementType> widerThan(ElementType type) {
   case ElementType::f16:
   case ElementType::bf16:
     return {type, ElementType::f32};
+  case ElementType::f8e4m3fn:
+  case ElementType::f8e5m2:
+    return {ElementType::f64, ElementType::f32, ElementType::f16,
+            ElementType::bf16};
   default:
     return {ElementType::f32, ElementType::f16, ElementType::bf16};
   }
@@ -136,7 +140,8 @@ TEST(CacheOps, random) {
     CacheKind kind = random.pick(allCacheKinds);
     ElementType type = random.pick<ElementType>(
         {ElementType::f64, ElementType::f32, ElementType::f16,
-         ElementType::bf16, ElementType::i8});
+         ElementType::bf16, ElementType::i8, ElementType::f8e4m3fn,
+         ElementType::f8e5m2});
     Index batch = random.between(0, 3), heads = random.between(1, 2),
           size = random.pick<Index>({1, 3, 8, 17}),
           capacity = random.between(kind == CacheKind::paged ? 1 : 0, 9),

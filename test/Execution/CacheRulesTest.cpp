@@ -13,6 +13,7 @@
 #include "test/Execution/EverywhereRun.h"
 #include "test/Execution/Random.h"
 #include "test/Execution/RuleTesting.h"
+#include "test/Execution/TextReplacement.h"
 
 #include "gtest/gtest.h"
 
@@ -123,6 +124,45 @@ TEST(CacheRules, c7_int8) {
              {127, 2, 0, 0, quietNaN, quietNaN, quietNaN, quietNaN, -254, 4,
               127 * tiny, 0, 0, 0},
              0);
+}
+
+TEST(CacheRules, c5_8_bits) {
+  string text = R"(
+    func.func @f(%rows: tensor<1x1x?x2xf32>, %cache: tensor<1x1x?x2xTYPE>,
+                 %lengths: tensor<1xi32>, %n: index)
+        -> (tensor<1x1x?x2xTYPE>, tensor<1x1x?x2xf32>) {
+      %0 = attn.cache_append ins(%rows : tensor<1x1x?x2xf32>)
+          outs(%cache : tensor<1x1x?x2xTYPE>) lengths(%lengths : tensor<1xi32>)
+      %all = arith.constant dense<8> : tensor<1xi32>
+      %1 = attn.cache_read ins(%0 : tensor<1x1x?x2xTYPE>)
+          lengths(%all : tensor<1xi32>) size(%n) -> tensor<1x1x?x2xf32>
+      return %0, %1 : tensor<1x1x?x2xTYPE>, tensor<1x1x?x2xf32>
+    })";
+  struct Case {
+    ElementType type;
+    std::vector<double> rows, stored;
+  };
+  const Case cases[] = {
+      // Ties, the smallest number and half of it, and what is too large.
+      {ElementType::f8e4m3fn,
+       {1.0625, 1.1875, 0x1p-9, 0x1p-10, 0x1.8p-9, -17, 448, 449, 464, -1e30,
+        inf, -inf, quietNaN, -0.0, 0x1.ffp-7, 240},
+       {1, 1.25, 0x1p-9, 0, 0x1p-8, -16, 448, 448, 448, -448, 448, -448,
+        quietNaN, 0, 0x1p-6, 240}},
+      {ElementType::f8e5m2,
+       {1.125, 1.375, 0x1p-16, 0x1p-17, 0x1.8p-16, -18, 57344, 57345, 61440,
+        -1e30, inf, -inf, quietNaN, -0.0, 0x1.ffp-15, 448},
+       {1, 1.5, 0x1p-16, 0, 0x1p-15, -16, 57344, 57344, 57344, -57344, 57344,
+        -57344, quietNaN, 0, 0x1p-14, 448}}};
+  for (const Case &test : cases) {
+    TestTensor cache(test.type, {1, 1, 8, 2});
+    Results results =
+        runEverywhere(replaceAll(text, "TYPE", string(nameOf(test.type))),
+                      {f32({1, 1, 8, 2}, test.rows), cache, i32({0}), 8});
+    ASSERT_EQ(results.error, "");
+    for (const TestTensor &result : results.tensors)
+      expectNear(result.elements(), test.stored, 0);
+  }
 }
 
 TEST(CacheRules, c9_lengths) {

@@ -14,11 +14,19 @@ using std::string;
 
 std::vector<CachedTypes> test::selectCachedTypes() {
   constexpr ElementType f16 = ElementType::f16, bf16 = ElementType::bf16,
-                        f32 = ElementType::f32, i8 = ElementType::i8;
-  std::vector<CachedTypes> types = {{bf16, bf16}, {f16, i8}, {f32, f16}};
+                        f32 = ElementType::f32, i8 = ElementType::i8,
+                        e4m3 = ElementType::f8e4m3fn,
+                        e5m2 = ElementType::f8e5m2;
+  std::vector<CachedTypes> types = {{bf16, bf16}, {f16, i8}, {f32, e4m3}};
   if (runsAllCases())
-    types.insert(types.end(),
-                 {{f16, f16}, {f32, f32}, {f32, bf16}, {bf16, i8}, {f32, i8}});
+    types.insert(types.end(), {{f16, f16},
+                               {f32, f32},
+                               {f32, f16},
+                               {f32, bf16},
+                               {f16, e5m2},
+                               {bf16, e4m3},
+                               {bf16, i8},
+                               {f32, i8}});
   return types;
 }
 

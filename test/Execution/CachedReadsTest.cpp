@@ -205,8 +205,11 @@ void runRandom(std::uint64_t seed, bool onThreads, const Choices &choices) {
   const auto &[kinds, floats, allRows, sizes, chanceOfInt8] = choices;
   ElementType readType = random.pick(floats);
   ElementType type = random.chance(chanceOfInt8) ? ElementType::i8
-                     : random.chance(0.1)        ? ElementType::f16
-                                                 : readType;
+                     : random.chance(0.2)
+                         ? random.pick<ElementType>(
+                               {ElementType::f8e4m3fn, ElementType::f8e5m2})
+                     : random.chance(0.1) ? ElementType::f16
+                                          : readType;
   if (type == ElementType::f16 && readType == ElementType::bf16)
     type = readType;
   CacheKind keyKind = random.pick(kinds), valueKind = keyKind;
@@ -242,7 +245,8 @@ void runRandom(std::uint64_t seed, bool onThreads, const Choices &choices) {
   }
   // Values may be of a type of their own.
   ElementType valueType =
-      random.chance(0.2) ? random.pick<ElementType>({ElementType::i8, readType})
+      random.chance(0.2) ? random.pick<ElementType>({ElementType::i8, readType,
+                                                     ElementType::f8e4m3fn})
                          : type;
   // More may be stored of the values.
   std::vector<Index> valueLengths = lengths;

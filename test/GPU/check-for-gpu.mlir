@@ -158,7 +158,7 @@ func.func @append(%r: tensor<1x2x9x16xf32>, %c: !cache, %l: tensor<4xi32>,
 
 !cache = tensor<4x2x64x16xf64>
 func.func @append(%r: tensor<4x2x9x16xf64>, %c: !cache, %l: tensor<4xi32>) -> !cache {
-  // expected-error @+1 {{'attn.cache_append' op is lowered for a GPU in f32, f16, bf16 and i8 only, got f64}}
+  // expected-error @+1 {{'attn.cache_append' op is lowered for a GPU in f32, f16, bf16, i8 and floats of 8 bits only, got f64}}
   %a = attn.cache_append ins(%r : tensor<4x2x9x16xf64>) outs(%c : !cache)
       lengths(%l : tensor<4xi32>)
   return %a : !cache

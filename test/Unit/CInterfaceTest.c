@@ -88,9 +88,9 @@ static void test_run(const attn_kernel *kernel) {
   CHECK_ERROR(attn_kernel_run(kernel, bad, 4, results, 2),
               "argument 3: sizes are null");
   bad[3] = arguments[3];
-  bad[3].value.tensor.type = (attn_element_type)9;
+  bad[3].value.tensor.type = (attn_element_type)99;
   CHECK_ERROR(attn_kernel_run(kernel, bad, 4, results, 2),
-              "argument 3: there is no element type 9");
+              "argument 3: there is no element type 99");
   bad[3] = arguments[3];
   bad[3].kind = (attn_argument_kind)3;
   CHECK_ERROR(attn_kernel_run(kernel, bad, 4, results, 2), "got kind 3");

@@ -213,9 +213,9 @@ static void test_layer_errors(void) {
               "width: expected at least 1, got 0");
   CHECK(text == NULL);
   bad = good;
-  bad.weights = 9;
+  bad.weights = 99;
   CHECK_ERROR(attn_multi_head_attention_text(&bad, &text),
-              "weights: there is no element type 9");
+              "weights: there is no element type 99");
   bad = good;
   bad.attention.type = -1;
   CHECK_ERROR(attn_multi_head_attention_text(&bad, &text),

@@ -1,4 +1,4 @@
-//===- HostTypesTest.cpp - f16, bf16 and views ---------------------------===//
+//===- HostTypesTest.cpp - Narrow floats and views -----------------------===//
 //
 // Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -140,7 +140,62 @@ TEST(HostTypes, ConversionsAreConstant) {
                 float(bf16::fromBits(0x4000)) == 2.0f);
 }
 
+/// The value of a float of 8 bits, from the definition of the format.
+template <int mantissaBits> static double decode8(int bits) {
+  constexpr int exponentBits = 7 - mantissaBits,
+                bias = (1 << (exponentBits - 1)) - 1,
+                highest = (1 << exponentBits) - 1;
+  int mantissa = bits & ((1 << mantissaBits) - 1),
+      exponent = (bits & 0x7f) >> mantissaBits;
+  double sign = bits & 0x80 ? -1 : 1;
+  constexpr bool hasInfinity = mantissaBits == 2;
+  if (hasInfinity && exponent == highest && mantissa == 0)
+    return sign * std::numeric_limits<double>::infinity();
+  if (hasInfinity ? exponent == highest : (bits & 0x7f) == 0x7f)
+    return std::numeric_limits<double>::quiet_NaN();
+  if (exponent == 0)
+    return sign * std::ldexp(mantissa, 1 - bias - mantissaBits);
+  return sign * std::ldexp((1 << mantissaBits) + mantissa,
+                           exponent - bias - mantissaBits);
+}
+
+template <int mantissaBits> static void testFloat8(int largest) {
+  using T = float8<mantissaBits>;
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  for (int bits = 0; bits < 256; ++bits) {
+    double expected = decode8<mantissaBits>(bits),
+           actual = float(T::fromBits(std::uint8_t(bits)));
+    EXPECT_TRUE(actual == expected ||
+                (std::isnan(actual) && std::isnan(expected)))
+        << bits;
+    if (std::isfinite(expected))
+      EXPECT_EQ(T(expected).bits, bits);
+  }
+  for (int bits = 0; bits < largest; ++bits) {
+    double middle =
+        (decode8<mantissaBits>(bits) + decode8<mantissaBits>(bits + 1)) / 2;
+    EXPECT_EQ(T(middle).bits, bits + bits % 2);
+    EXPECT_EQ(T(std::nextafter(middle, 0)).bits, bits);
+    EXPECT_EQ(T(std::nextafter(middle, infinity)).bits, bits + 1);
+    EXPECT_EQ(T(-middle).bits, 0x80 + bits + bits % 2);
+  }
+  for (double beyond : {1e9, 1e300, infinity}) {
+    EXPECT_EQ(T(beyond).bits, largest);
+    EXPECT_EQ(T(-beyond).bits, 0x80 + largest);
+  }
+  EXPECT_TRUE(std::isnan(float(T(std::numeric_limits<double>::quiet_NaN()))));
+}
+
+TEST(HostTypes, Float8) {
+  testFloat8<3>(0x7e);
+  testFloat8<2>(0x7b);
+  static_assert(f8e4m3fn(448).bits == 0x7e && float(f8e5m2(1)) == 1);
+}
+
 TEST(HostTypes, NamesAndSizes) {
+  EXPECT_EQ(nameOf(ElementType::f8e4m3fn), "f8E4M3FN");
+  EXPECT_EQ(nameOf(ElementType::f8e5m2), "f8E5M2");
+  EXPECT_EQ(sizeOf(ElementType::f8e5m2), 1u);
   EXPECT_EQ(nameOf(ElementType::bf16), "bf16");
   EXPECT_EQ(nameOf(ElementType::i1), "i1");
   EXPECT_EQ(sizeOf(ElementType::i1), 1u);

@@ -39,9 +39,9 @@ TEST_F(PagedCacheErrors, Options) {
   EXPECT_EQ(errorFor([](auto &o) { o.pageSize = huge; }),
             "pageSize: expected at most 2147483647, got 9223372036854775807");
   EXPECT_EQ(errorFor([](auto &o) { o.type = ElementType::f64; }),
-            "type: expected f32, f16, bf16 or i8, got f64");
+            "type: expected f32, f16, bf16, f8E4M3FN, f8E5M2 or i8, got f64");
   EXPECT_EQ(errorFor([](auto &o) { o.type = ElementType(99); }),
-            "type: expected f32, f16, bf16 or i8, got ?");
+            "type: expected f32, f16, bf16, f8E4M3FN, f8E5M2 or i8, got ?");
   // More bytes than 64 bits count, of one part and of all; and than there are.
   std::string noMemory = "pages: expected as many as there is memory for, got ";
   for (std::int64_t size : {huge, huge / 120, std::int64_t(1) << 40}) {

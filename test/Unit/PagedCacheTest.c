@@ -41,9 +41,9 @@ static void test_options(void) {
               "valueHeadSize: expected at least 1, got 0");
   CHECK(cache == NULL);
   bad = options;
-  bad.type = 9;
+  bad.type = 99;
   CHECK_ERROR(attn_paged_cache_create(&bad, &cache),
-              "type: there is no element type 9");
+              "type: there is no element type 99");
   bad.type = ATTN_F64;
   CHECK_ERROR(attn_paged_cache_create(&bad, &cache), "type: expected f32");
   bad = options;

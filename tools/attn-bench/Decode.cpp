@@ -168,13 +168,17 @@ static void registerFamily(const std::string &family,
            {ElementType::f32, ElementType::bf16, ElementType::f16})
         add(decode, "", type, options);
   for (const DecodeBenchmark &decode : benchmarks)
-    if (decode.quantized)
+    if (decode.quantized) {
+      DecodeBenchmark narrow = {
+          decode.quantized, decode.quantizedBaselines, {}, {}};
+      for (ElementType type : {ElementType::f8e4m3fn, ElementType::f8e5m2})
+        add(narrow, "", type, options);
       for (bool quantizeQueries : {false, true}) {
         Options ofCase = options;
         ofCase.quantizeQueries = quantizeQueries;
-        add({decode.quantized, decode.quantizedBaselines, {}, {}},
-            quantizeQueries ? "-i8dot" : "", ElementType::i8, ofCase);
+        add(narrow, quantizeQueries ? "-i8dot" : "", ElementType::i8, ofCase);
       }
+    }
 }
 
 void bench::registerDecode(const Options &options) {

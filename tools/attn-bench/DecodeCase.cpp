@@ -52,7 +52,7 @@ double DecodeCase::countBytes(ElementType type) const {
 }
 
 ElementType bench::getActivationType(ElementType cacheType) {
-  return cacheType == ElementType::i8 ? ElementType::f32 : cacheType;
+  return sizeOf(cacheType) == 1 ? ElementType::f32 : cacheType;
 }
 
 std::string bench::tensorText(const std::string &sizes, ElementType type) {

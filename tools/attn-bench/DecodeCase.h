@@ -68,7 +68,7 @@ public:
   double countBytes(ElementType type) const;
 };
 
-/// Of queries and outputs: that of the caches, or f32 if they are of i8.
+/// Of queries and outputs: that of the caches, or f32 if they are of 8 bits.
 ElementType getActivationType(ElementType cacheType);
 
 /// What a step is compared with, for each visible pair: another one in the same
@@ -82,7 +82,7 @@ struct DecodeBaseline {
 struct DecodeBenchmark {
   DecodePointer decode; ///< May be null.
   std::vector<DecodeBaseline> baselines;
-  DecodePointer quantized; ///< The same on caches of i8; may be null.
+  DecodePointer quantized; ///< The same on caches of 8 bits; may be null.
   /// What that is compared with.
   std::vector<DecodeBaseline> quantizedBaselines = {};
 };

@@ -108,6 +108,17 @@ Expected<Accuracy> DecodeWorkload::checkAt(const ColdCaches::Cache &cache,
       });
       return seen;
     }
+    if (isFloat8(type)) {
+      seen.fill([&](Index i) {
+        const std::byte *element =
+            memory.data() + rows[std::size_t(i / size)] * stored + i % size;
+        auto bits = std::uint8_t(*element);
+        return double(type == ElementType::f8e5m2
+                          ? float(f8e5m2::fromBits(bits))
+                          : float(f8e4m3fn::fromBits(bits)));
+      });
+      return seen;
+    }
     std::size_t bytes = std::size_t(size) * sizeOf(type);
     for (std::size_t i = 0; i < rows.size(); ++i)
       std::memcpy(static_cast<std::byte *>(seen.view().data()) + i * bytes,

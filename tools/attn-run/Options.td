@@ -24,7 +24,8 @@ defm arg : Value<"arg", "<file|number:type|sizes|->",
   "Argument, in function order: a .npy file; a scalar such as\n"
   "3:index or 0.5:f32; the sizes of a tensor that is filled as by\n"
   "--random, such as 1x8x512x64; or - to leave it to --random. An\n"
-  "f32 file is rounded for a bf16 argument">;
+  "f32 file is rounded for an argument of bf16 or of a float of\n"
+  "8 bits">;
 defm random : Value<"random", "<seed>",
   "Fill arguments that are not given: floats from the standard\n"
   "normal distribution, weights divided by the square root of\n"
@@ -32,8 +33,8 @@ defm random : Value<"random", "<seed>",
   "integers with 0. A dynamic size is what the given arguments\n"
   "require, or else 64">;
 defm out : Value<"out", "<file|->",
-  "File for a result, in order; - writes none. bf16 is written\n"
-  "as f32">;
+  "File for a result, in order; - writes none. bf16 and floats of\n"
+  "8 bits are written as f32">;
 defm expect : Value<"expect", "<file>",
   "Compare a result, in order, with a .npy file, print the\n"
   "largest error, and exit with 1 if it exceeds the tolerance of\n"

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/CPU/LinalgToVector/Lanes.h"
+#include "dialect/Shared/Float8.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -14,7 +15,8 @@ using namespace mlir;
 using namespace mlir::attn;
 
 bool attn::isNarrow(Type type) {
-  return isa<Float16Type, BFloat16Type>(type) || type.isSignlessInteger(8);
+  return isa<Float16Type, BFloat16Type>(type) || isFloat8(type) ||
+         type.isSignlessInteger(8);
 }
 
 Value attn::widenLanes(ImplicitLocOpBuilder &b, Value vector, Type type) {

@@ -15,7 +15,7 @@
 namespace mlir::attn {
 
 /// Whether contractions in f32 take elements of `type` and convert them: f16,
-/// bf16 and i8.
+/// bf16, i8 and floats of 8 bits.
 bool isNarrow(Type type);
 
 /// A vector of narrow elements with elements of the float type `type`.

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/CPU/LinalgToVector/RowSlices.h"
+#include "dialect/Shared/Float8.h"
 #include "lib/CPU/LinalgToVector/LinalgToVector.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -28,7 +29,7 @@ bool attn::isContiguousAlongRows(MemRefType type) {
 
 bool attn::hasVectorLayout(Type elementType) {
   return elementType.isIndex() || elementType.isF16() || elementType.isBF16() ||
-         elementType.isF32() || elementType.isF64() ||
+         elementType.isF32() || elementType.isF64() || isFloat8(elementType) ||
          elementType.isInteger(8) || elementType.isInteger(16) ||
          elementType.isInteger(32) || elementType.isInteger(64);
 }

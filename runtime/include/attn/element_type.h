@@ -22,7 +22,8 @@
 namespace attn {
 
 /// Element type of a tensor or scalar argument. `i1` is one byte per element,
-/// 0 or 1, as C++ `bool`. MLIR's `index` is `i64` here.
+/// 0 or 1, as C++ `bool`. MLIR's `index` is `i64` here. The floats of 8 bits
+/// are elements of caches alone.
 enum class ElementType : std::uint8_t {
   f64,
   f32,
@@ -32,8 +33,13 @@ enum class ElementType : std::uint8_t {
   i32,
   i16,
   i8,
-  i1
+  i1,
+  f8e4m3fn,
+  f8e5m2
 };
+
+/// The last one of them.
+inline constexpr ElementType lastElementType = ElementType::f8e5m2;
 
 /// Name of the type as MLIR spells it, e.g. "bf16".
 constexpr std::string_view nameOf(ElementType type) {
@@ -56,12 +62,21 @@ constexpr std::string_view nameOf(ElementType type) {
     return "i8";
   case ElementType::i1:
     return "i1";
+  case ElementType::f8e4m3fn:
+    return "f8E4M3FN";
+  case ElementType::f8e5m2:
+    return "f8E5M2";
   }
   return "?";
 }
 
-/// True for f64, f32, f16 and bf16.
+/// True for f64, f32, f16 and bf16, in which kernels compute.
 constexpr bool isFloat(ElementType type) { return type <= ElementType::bf16; }
+
+/// True for the floats of 8 bits, which caches store.
+constexpr bool isFloat8(ElementType type) {
+  return type == ElementType::f8e4m3fn || type == ElementType::f8e5m2;
+}
 
 /// IEEE 754 binary16. Conversion from `float` rounds to nearest, ties to even;
 /// overflow gives infinity, NaN stays (quiet) NaN.
@@ -136,6 +151,62 @@ private:
   }
 };
 
+/// A float of 8 bits with a sign and `mantissaBits`, of the OCP 8-bit Floating
+/// Point Specification (OFP8): with 3 of these E4M3, in the variant without
+/// infinities; with 2 E5M2. Conversion rounds to nearest, ties to even, and to
+/// the largest number from beyond it, infinities too; NaN stays NaN.
+template <int mantissaBits> struct float8 {
+  static_assert(mantissaBits == 2 || mantissaBits == 3);
+  std::uint8_t bits = 0;
+
+  constexpr float8() = default;
+  explicit constexpr float8(double value) : bits(encode(value)) {}
+  static constexpr float8 fromBits(std::uint8_t bits) {
+    float8 result;
+    result.bits = bits;
+    return result;
+  }
+  constexpr operator float() const {
+    // The bits of f16 begin as those of E5M2. E4M3 has a bit less of an
+    // exponent, which a factor makes up for.
+    std::uint16_t magnitude = bits & 0x7fu, sign = std::uint16_t(bits & 0x80u);
+    if constexpr (isE5M2)
+      return f16::fromBits(std::uint16_t((sign | magnitude) << 8));
+    if (magnitude == 0x7f)
+      return std::bit_cast<float>(0x7fc00000u);
+    return f16::fromBits(std::uint16_t(sign << 8 | magnitude << 7)) * 256.0f;
+  }
+
+private:
+  static constexpr bool isE5M2 = mantissaBits == 2;
+  static constexpr int leastExponent = isE5M2 ? -14 : -6;
+
+  static constexpr std::uint8_t encode(double value) {
+    auto u = std::bit_cast<std::uint64_t>(value);
+    std::uint8_t sign = std::uint8_t((u >> 56) & 0x80u);
+    if (value != value)
+      return std::uint8_t(sign | 0x7fu);
+    constexpr double largest = isE5M2 ? 57344 : 448;
+    double magnitude = std::bit_cast<double>(u & ~(std::uint64_t(1) << 63));
+    if (magnitude > largest)
+      magnitude = largest;
+    int exponent = int((std::bit_cast<std::uint64_t>(magnitude) >> 52)) - 1023;
+    if (exponent < leastExponent)
+      exponent = leastExponent;
+    // The number of steps of the binade; where it is that of the next one's
+    // first number, the sum below is its code.
+    double step = std::bit_cast<double>(
+        std::uint64_t(1023 + exponent - mantissaBits) << 52);
+    int steps = int(magnitude / step);
+    double rest = magnitude / step - steps;
+    steps += rest > 0.5 || (rest == 0.5 && steps % 2 != 0);
+    return std::uint8_t(sign |
+                        (((exponent - leastExponent) << mantissaBits) + steps));
+  }
+};
+using f8e4m3fn = float8<3>;
+using f8e5m2 = float8<2>;
+
 /// Calls `function` with the host C++ type of an element type, as a
 /// `std::type_identity`, and returns what it does.
 template <typename Function>
@@ -157,6 +228,10 @@ constexpr auto visitElementType(ElementType type, Function &&function) {
     return function(std::type_identity<std::int16_t>());
   case ElementType::i8:
     return function(std::type_identity<std::int8_t>());
+  case ElementType::f8e4m3fn:
+    return function(std::type_identity<f8e4m3fn>());
+  case ElementType::f8e5m2:
+    return function(std::type_identity<f8e5m2>());
   case ElementType::i1:
     break;
   }
@@ -191,6 +266,10 @@ inline constexpr ElementType elementTypeOf<std::int16_t> = ElementType::i16;
 template <>
 inline constexpr ElementType elementTypeOf<std::int8_t> = ElementType::i8;
 template <> inline constexpr ElementType elementTypeOf<bool> = ElementType::i1;
+template <>
+inline constexpr ElementType elementTypeOf<f8e4m3fn> = ElementType::f8e4m3fn;
+template <>
+inline constexpr ElementType elementTypeOf<f8e5m2> = ElementType::f8e5m2;
 
 } // namespace attn
 

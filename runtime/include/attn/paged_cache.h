@@ -44,7 +44,7 @@ struct PagedCacheOptions {
   /// Elements of a key, and of a value unless `valueHeadSize` says otherwise.
   std::int64_t headSize = 0;
   std::optional<std::int64_t> valueHeadSize;
-  /// f32, f16, bf16, or i8 with an f32 scale for each row.
+  /// f32, f16, bf16, f8e4m3fn, f8e5m2, or i8 with an f32 scale for each row.
   ElementType type = ElementType::f32;
 };
 

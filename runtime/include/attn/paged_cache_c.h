@@ -48,7 +48,8 @@ typedef struct attn_paged_cache_options {
   int64_t key_value_heads;
   int64_t head_size;       /**< Elements of a key. */
   int64_t value_head_size; /**< Elements of a value. */
-  attn_element_type type;  /**< f32, f16, bf16, or i8 with f32 scales. */
+  attn_element_type type;  /**< f32, f16, bf16, a float of 8 bits, or i8
+                                with f32 scales. */
 } attn_paged_cache_options;
 
 ATTN_EXPORT char *

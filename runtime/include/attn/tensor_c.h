@@ -16,7 +16,7 @@ extern "C" {
 #endif
 
 /** Element types. `i1` is one byte per element, 0 or 1. MLIR's `index` is
- * `i64` here. */
+ * `i64` here. The floats of 8 bits are elements of caches alone. */
 enum {
   ATTN_F64,
   ATTN_F32,
@@ -26,7 +26,9 @@ enum {
   ATTN_I32,
   ATTN_I16,
   ATTN_I8,
-  ATTN_I1
+  ATTN_I1,
+  ATTN_F8E4M3FN,
+  ATTN_F8E5M2
 };
 /** One of these; any other number is an error of whoever is given it. */
 typedef int attn_element_type;

@@ -74,7 +74,7 @@ func.func @c4_scales_type(%c: tensor<1x1x4x2xi8>, %s: tensor<1x1x4xf16>, %l: ten
 // -----
 
 func.func @c4_element_type(%r: tensor<1x1x4x2xf32>, %c: tensor<1x1x4x2xi16>, %l: tensor<1xi32>) {
-  // expected-error@+1 {{operand 'cache': expected element type f64, f32, f16 or bf16, got 'i16'}}
+  // expected-error@+1 {{operand 'cache': expected element type f64, f32, f16, bf16, f8E4M3FN, f8E5M2 or i8, got 'i16'}}
   %0 = attn.cache_append ins(%r : tensor<1x1x4x2xf32>) outs(%c : tensor<1x1x4x2xi16>) lengths(%l : tensor<1xi32>)
   return
 }

@@ -299,7 +299,7 @@ func.func @l5_offset(%x: tensor<1x3x6xf32>, %w: tensor<6x16xf32>, %wo: tensor<8x
 // -----
 
 func.func @l6_unsigned(%x: tensor<1x3x6xf32>, %w: tensor<6x16xf32>, %wo: tensor<8x6xf32>, %k: tensor<1x1x3x4xui8>, %l: tensor<1xi32>) {
-  // expected-error@+1 {{operand 'outs': expected element type f64, f32, f16 or bf16, got 'ui8'}}
+  // expected-error@+1 {{operand 'outs': expected element type f64, f32, f16, bf16, f8E4M3FN, f8E5M2 or i8, got 'ui8'}}
   %0:3 = attn.multi_head_attention heads(2, 1) sizes(4, 4) ins(%x : tensor<1x3x6xf32>) outs(%x, %k, %k : tensor<1x3x6xf32>, tensor<1x1x3x4xui8>, tensor<1x1x3x4xui8>) qkv(%w : tensor<6x16xf32>) output(%wo : tensor<8x6xf32>) lengths(%l : tensor<1xi32>)
   return
 }
