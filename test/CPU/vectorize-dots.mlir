@@ -150,3 +150,27 @@ func.func @double(%k: memref<?x64xf64>, %q: memref<1x64xf64>,
   }
   return
 }
+
+// Floats of 8 bits are loaded two at a time: a register of 16 bits has the even ones
+// below the odd ones, and B a copy in this order.
+// CHECK-LABEL: func.func @float8(
+// CHECK: memref.alloc() {{.*}} : memref<1x64xf32>
+// CHECK: vector.shuffle
+// CHECK: %[[BYTES:.*]] = vector.load %{{.*}} : memref<?x64xf8E5M2>, vector<32xf8E5M2>
+// CHECK: %[[PAIRS:.*]] = vector.bitcast %[[BYTES]] : vector<32xf8E5M2> to vector<16xi16>
+// CHECK: arith.trunci %[[PAIRS]] : vector<16xi16> to vector<16xi8>
+// CHECK: arith.extf %{{.*}} : vector<16xf8E5M2> to vector<16xf32>
+// CHECK: arith.shrui %[[PAIRS]]
+// CHECK: arith.extf %{{.*}} : vector<16xf8E5M2> to vector<16xf32>
+func.func @float8(%a: memref<?x64xf8E5M2>, %b: memref<1x64xf32>, %c: memref<?x1xf32>) {
+  linalg.generic #dots
+      ins(%a, %b : memref<?x64xf8E5M2>, memref<1x64xf32>)
+      outs(%c : memref<?x1xf32>) {
+  ^bb0(%x: f8E5M2, %y: f32, %sum: f32):
+    %wide = arith.extf %x : f8E5M2 to f32
+    %product = arith.mulf %wide, %y : f32
+    %new = arith.addf %sum, %product : f32
+    linalg.yield %new : f32
+  }
+  return
+}

@@ -27,8 +27,36 @@ Value attn::widenLanes(ImplicitLocOpBuilder &b, Value vector, Type type) {
   return arith::ExtFOp::create(b, to, vector);
 }
 
+bool attn::canSplit(Type type) { return type.isBF16() || isFloat8(type); }
+
+/// Of floats of 8 bits.
+static std::pair<Value, Value> splitFloat8(ImplicitLocOpBuilder &b,
+                                           Value elements) {
+  auto type = cast<VectorType>(elements.getType());
+  int64_t width = type.getNumElements() / 2;
+  auto pair = VectorType::get(width, b.getI16Type());
+  Value pairs = vector::BitCastOp::create(b, pair, elements);
+  auto widen = [&](Value bits) {
+    bits =
+        arith::TruncIOp::create(b, VectorType::get(width, b.getI8Type()), bits);
+    return widenLanes(
+        b,
+        arith::BitcastOp::create(
+            b, VectorType::get(width, type.getElementType()), bits),
+        b.getF32Type());
+  };
+  Value eight = arith::ConstantOp::create(
+      b, DenseElementsAttr::get(pair, b.getI16IntegerAttr(8)));
+  return {widen(pairs), widen(arith::ShRUIOp::create(b, pairs, eight))};
+}
+
 std::pair<Value, Value> attn::loadSplit(ImplicitLocOpBuilder &b, Value buffer,
                                         ValueRange indices, int64_t width) {
+  if (Type type = cast<MemRefType>(buffer.getType()).getElementType();
+      isFloat8(type))
+    return splitFloat8(
+        b, vector::LoadOp::create(b, VectorType::get(2 * width, type), buffer,
+                                  indices));
   auto bits = VectorType::get(width, b.getI32Type());
   auto wide = VectorType::get(width, b.getF32Type());
   auto constant = [&](uint32_t value) -> Value {

@@ -23,9 +23,13 @@ Value widenLanes(ImplicitLocOpBuilder &b, Value vector, Type type);
 
 // bf16 is the upper half of f32, so that a vector of 32 bits that holds two of
 // them becomes the even ones by a shift and the odd ones by a mask: half of
-// what widening them in their order costs.
+// what widening them in their order costs. Floats of 8 bits are at the top of
+// f16, or nearly so, and a vector of 16 bits holds two of them.
 
-/// Loads `2 * width` contiguous bf16 as f32, the even and the odd ones.
+/// Whether `loadSplit` takes elements of `type`.
+bool canSplit(Type type);
+
+/// Loads `2 * width` contiguous elements as f32, the even and the odd ones.
 std::pair<Value, Value> loadSplit(ImplicitLocOpBuilder &b, Value buffer,
                                   ValueRange indices, int64_t width);
 

@@ -37,7 +37,7 @@ void VectorBlocks::emit(Value row, Value column, int64_t numRows,
     columns.push_back(b.add(column, i * width));
   for (Value start : columns)
     acc.push_back(loadRows(rows, start));
-  splitsColumns = contraction.b.getType().getElementType().isBF16() &&
+  splitsColumns = canSplit(contraction.b.getType().getElementType()) &&
                   contraction.getElementType().isF32() &&
                   !contraction.hasPairs() && numVectors % 2 == 0;
   if (splitsColumns)

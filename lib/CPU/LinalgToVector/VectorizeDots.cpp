@@ -55,7 +55,7 @@ public:
         std::max<int64_t>(1, 32 / typeOfA.getIntOrFloatBitWidth());
     if (length % (perLine * width) == 0)
       vectorsPerStep = perLine;
-    isSplit = typeOfA.isBF16() && vectorsPerStep == 2;
+    isSplit = canSplit(typeOfA) && vectorsPerStep % 2 == 0 && type.isF32();
   }
 
   void emit() {
@@ -263,7 +263,7 @@ private:
   int64_t depth;              ///< Elements of a row in a vector.
   Value excess;               ///< In the sums of integers.
   int64_t vectorsPerStep = 1; ///< Of a row of A.
-  bool isSplit = false;       ///< They are the even and the odd bf16.
+  bool isSplit = false;       ///< They are the even and the odd elements.
 };
 
 } // namespace
