@@ -83,9 +83,11 @@ static Value widen(MathBuilder &b, Value number, Type element) {
   }
   // Behind the sign, there is another one.
   Value shifted = half.mask(half.shiftLeft(bits, 7), 0xbf80);
-  Value isNaN = arith::CmpIOp::create(
-      b, arith::CmpIPredicate::eq, half.mask(bits, 0x7f), half.constant(0x7f));
-  shifted = b.select(isNaN, half.constant(0x7e00), shifted);
+  Value isNaN =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
+                            half.shiftLeft(shifted, 1), half.constant(0x7f00));
+  // NaN, too, and the one constant that takes no load.
+  shifted = b.select(isNaN, half.constant(0xffff), shifted);
   constexpr double kBetweenBiases = 256;
   return convert(
       b, b.mul(convert(b, toF16(shifted), b.getF32Type()), kBetweenBiases),
