@@ -4,10 +4,13 @@
 add_compile_options(-Wall -Wextra -Wno-unused-parameter
   -Wno-missing-designated-field-initializers)
 
-# The build type "Sanitize" keeps assertions, and locations in stack traces. It does
+# The build type "Sanitize" keeps assertions, and names in stack traces. It does
 # not optimise: most of what its tests wait for is in LLVM, which is optimised, so
 # that compiling would take more than it saves them.
-set(CMAKE_CXX_FLAGS_SANITIZE "-O0 -gline-tables-only -fno-omit-frame-pointer")
+set(CMAKE_CXX_FLAGS_SANITIZE "-O0 -fno-omit-frame-pointer")
+if(ATTN_LINE_NUMBERS)
+  string(APPEND CMAKE_CXX_FLAGS_SANITIZE " -gline-tables-only")
+endif()
 if(ATTN_SANITIZERS)
   add_compile_options(-fsanitize=${ATTN_SANITIZERS} -fno-sanitize-recover=all)
   # `function` reads the bytes before a called function, which generated code

@@ -10,7 +10,7 @@
 # Builds the targets (all when none is named) in build/PRESET. The compiler's
 # output is shown when something fails. ATTN_BUILD_ONCE=1 is fastest where nothing
 # was built before and nothing changes afterwards: without ccache, several files at
-# a time.
+# a time, and without lines in what sanitizers report.
 #
 #===------------------------------------------------------------------------===#
 
@@ -34,6 +34,8 @@ export CCACHE_BASEDIR=$PWD
 
 echo "Building ${*:-everything} in build/$preset"
 SECONDS=0
-run cmake --preset "$preset" ${ATTN_BUILD_ONCE:+-DATTN_CCACHE=OFF -DATTN_MERGE_SOURCES=ON}
+once=(-DATTN_CCACHE=OFF -DATTN_MERGE_SOURCES=ON -DATTN_LINE_NUMBERS=OFF)
+[[ -n ${ATTN_BUILD_ONCE-} ]] || once=()
+run cmake --preset "$preset" "${once[@]}"
 run cmake --build --preset "$preset" --parallel "$(nproc)" ${1:+--target "$@"}
 echo "Built in $SECONDS s"
