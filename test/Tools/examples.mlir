@@ -26,6 +26,7 @@
 // RUN: %{check} && %{check} --pipeline reference
 
 // REDEFINE: %{file} = %examples/layer/decoder.mlir
+// REDEFINE: %{arguments} = --arg 2x32x576
 // RUN: %{check}
 // REDEFINE: %{arguments} = --arg %t/tokens.npy --arg - --arg - --arg - --arg - \
 // REDEFINE:   --arg - --arg - --arg %t/before.npy
