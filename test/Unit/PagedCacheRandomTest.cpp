@@ -293,7 +293,7 @@ private:
 };
 
 TEST(PagedCacheRandom, EqualsTheModel) {
-  constexpr int runs = 300;
+  const int runs = numCases(800);
   Events events;
   forSeeds(1, runs, [&](std::uint64_t seed) {
     RandomRun(std::uint32_t(seed), events).run(150);

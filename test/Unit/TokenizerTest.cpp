@@ -103,8 +103,8 @@ TEST(Tokenizer, AsThePublishedTokenizer) {
 TEST(Tokenizer, LongTextsTakeNoLonger) {
   Expected<Tokenizer> tokenizer = Vocabulary().create();
   ASSERT_TRUE(tokenizer) << tokenizer.error().message;
-  std::string text(400000, 'a');
-  EXPECT_EQ(tokenizer->encode(text)->size(), 100000u);
+  std::string text(100000, 'a');
+  EXPECT_EQ(tokenizer->encode(text)->size(), 25000u);
 }
 
 TEST(Tokenizer, Texts) {
