@@ -56,13 +56,12 @@ LogicalResult attn::verifyCache(Operation *op, const CacheOperands &operands) {
   if (!isInt8 && scales)
     return op->emitOpError()
            << "expected 'scales' only with a cache of i8, got " << type;
-  if (!isInt8 && !isFloat8(element) && !element.isBF16() && !element.isF16() &&
-      !element.isF32() && !element.isF64())
-    return op->emitOpError() << "operand '" << name
-                             << "': expected element type f64, f32, f16, bf16, "
-                                "f8E4M3FN, f8E5M2 or "
-                                "i8, got "
-                             << element;
+  if (!isInt8 && !isFloat8(element) && !isComputedFloat(element))
+    return op->emitOpError()
+           << "operand '" << name
+           << "': expected element type f64, f32, f16, bf16, f8E4M3FN, f8E5M2 "
+              "or i8, got "
+           << element;
   if (scales) {
     dims.pop_back();
     if (failed(verifyShaped(op, scales, scalesName, dims,

@@ -110,9 +110,13 @@ LogicalResult attn::verifyOneKind(Operation *op) {
   return success();
 }
 
+bool attn::isComputedFloat(Type type) {
+  return type.isF64() || type.isF32() || type.isF16() || type.isBF16();
+}
+
 LogicalResult attn::verifyFloat(Operation *op, Value operand, StringRef name) {
   Type type = cast<ShapedType>(operand.getType()).getElementType();
-  if (type.isF64() || type.isF32() || type.isF16() || type.isBF16())
+  if (isComputedFloat(type))
     return success();
   return op->emitOpError() << "operand '" << name
                            << "': expected element type f64, f32, f16 or "

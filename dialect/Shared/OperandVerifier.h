@@ -28,6 +28,9 @@ LogicalResult verifyOneKind(Operation *op);
 LogicalResult verifyShaped(Operation *op, Value operand, StringRef name,
                            ArrayRef<StringRef> dims, Type elementType);
 
+/// Whether a type is f64, f32, f16 or bf16.
+bool isComputedFloat(Type type);
+
 /// Verifies that elements are f64, f32, f16 or bf16.
 LogicalResult verifyFloat(Operation *op, Value operand, StringRef name);
 

@@ -72,12 +72,12 @@ void attn::addLoopStage(OpPassManager &pm) {
 }
 
 void attn::addSmallFloatStage(OpPassManager &pm, Rounding rounding) {
-  pm.addPass(attn::createExpandFloat8());
   pm.addPass(math::createMathExtendToSupportedTypes());
   arith::ArithEmulateUnsupportedFloatsOptions emulation;
-  emulation.sourceTypeStrs = {"bf16", "f16"};
+  emulation.sourceTypeStrs = {"bf16", "f16", "f8E4M3FN", "f8E5M2"};
   pm.addPass(arith::createArithEmulateUnsupportedFloats(emulation));
   pm.addPass(attn::createKeepRounding());
+  pm.addPass(attn::createExpandFloat8());
   if (rounding == Rounding::OfTarget) {
     pm.addPass(attn::createExpandArith());
     return;

@@ -113,6 +113,21 @@ static bool isOfMlDtypes(ElementType type) {
 /// not either.
 static std::optional<ElementType> findHiddenType(nb::handle array,
                                                  bool isTorch) {
+  // Names take long, so that they are asked of few: of PyTorch's floats of 8
+  // bits, and of types that are not NumPy's own.
+  constexpr int firstOfUsers = 256;
+  if (isTorch) {
+    if (nb::cast<std::size_t>(array.attr("element_size")()) != 1 ||
+        !nb::cast<bool>(array.attr("is_floating_point")()))
+      return std::nullopt;
+  } else {
+    int number;
+    if (!nb::try_cast(nb::getattr(nb::getattr(array, "dtype", nb::none()),
+                                  "num", nb::none()),
+                      number) ||
+        number < firstOfUsers)
+      return std::nullopt;
+  }
   string name = readAttribute(array, "dtype");
   for (const TypeEntry &entry : types)
     if (isTorch ? isFloat8(entry.type) && name == string("torch.") + entry.name

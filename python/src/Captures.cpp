@@ -48,7 +48,7 @@ void python::checkTensor(const char *what, const Declaration &tensor,
 bool python::isBoolean(ElementType type) { return type == ElementType::i1; }
 bool python::isReal(ElementType type) { return isFloat(type); }
 bool python::isInteger(ElementType type) {
-  return !isFloat(type) && !isBoolean(type);
+  return !isFloat(type) && !isFloat8(type) && !isBoolean(type);
 }
 
 /// A value that an argument of the kernel, or an element of one, has.

@@ -87,8 +87,12 @@ def test_tensors_that_kernels_do_not_take():
         (good[0].to_sparse(), "its memory cannot be shared"),
         (good[0].to(torch.uint8), "element type is torch.uint8, which no kernel takes"),
         (
+            good[0].to(torch.float8_e4m3fnuz),
+            "element type is torch.float8_e4m3fnuz, which no kernel takes",
+        ),
+        (
             good[0].to(torch.float8_e4m3fn),
-            "element type is torch.float8_e4m3fn, which no kernel takes",
+            "argument 0 'query': element type is f8E4M3FN, expected f32",
         ),
         (
             torch._neg_view(good[0]),

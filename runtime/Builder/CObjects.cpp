@@ -114,7 +114,7 @@ char *attn_block_summary_create(const attn_engine *engine,
   if (!view)
     return failForC(view.error());
   // The ranges have a dimension more.
-  if (isFloat(view->type()) || view->rank() < 1 ||
+  if (isFloat(view->type()) || isFloat8(view->type()) || view->rank() < 1 ||
       view->rank() >= TensorView::maxRank)
     return copyForC("table: expected integers, or i1, of rank 1 to " +
                     std::to_string(TensorView::maxRank - 1) + ", got " +

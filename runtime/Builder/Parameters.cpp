@@ -73,6 +73,10 @@ Status Parameters::add(const detail::DeclarationPtr &declaration) {
       return Error{what + "sizes of at least 0, or dynamic, got " +
                        std::to_string(size),
                    {}};
+  if (isFloat8(declaration->type))
+    return Error{what + "a type that not only caches have, got " +
+                     string(nameOf(declaration->type)),
+                 {}};
   if (Status checked = checkBlocks(*declaration); !checked)
     return checked;
   auto found =

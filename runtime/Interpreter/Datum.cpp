@@ -7,9 +7,12 @@
 
 #include "runtime/Interpreter/Datum.h"
 
+#include "dialect/Shared/Float8.h"
+
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/STLExtras.h"
 
+#include <algorithm>
 #include <concepts>
 #include <cstring>
 #include <type_traits>
@@ -22,7 +25,7 @@ bool interpreter::isSupportedScalar(Type type) {
     return integer.isSignless() && integer.getWidth() >= 1 &&
            integer.getWidth() <= 64;
   return type.isIndex() || type.isF64() || type.isF32() || type.isF16() ||
-         type.isBF16();
+         type.isBF16() || mlir::attn::isFloat8(type);
 }
 
 unsigned interpreter::widthOf(Type type) {
@@ -33,6 +36,12 @@ unsigned interpreter::widthOf(Type type) {
 llvm::APFloat interpreter::roundTo(Type type, double value,
                                    llvm::RoundingMode mode) {
   llvm::APFloat number(value);
+  if (mlir::attn::isFloat8(type) && !number.isNaN()) { // C5
+    const llvm::fltSemantics &semantics =
+        llvm::cast<mlir::FloatType>(type).getFloatSemantics();
+    double largest = llvm::APFloat::getLargest(semantics).convertToDouble();
+    number = llvm::APFloat(std::clamp(value, -largest, largest));
+  }
   bool losesInfo;
   number.convert(llvm::cast<mlir::FloatType>(type).getFloatSemantics(), mode,
                  &losesInfo);

@@ -7,6 +7,8 @@
 
 #include "runtime/Interpreter/OperationTable.h"
 
+#include "dialect/Shared/Float8.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 #include <cmath>
@@ -37,7 +39,7 @@ convertRoundingMode(std::optional<mlir::arith::RoundingMode> mode) {
 void interpreter::roundIfNarrow(mlir::OpResult result, Datum &value) {
   Type type = mlir::getElementTypeOrSelf(result);
   double *number = std::get_if<double>(&value);
-  if (number && (type.isF16() || type.isBF16()))
+  if (number && (type.isF16() || type.isBF16() || mlir::attn::isFloat8(type)))
     *number = roundTo(type, *number).convertToDouble();
 }
 

@@ -82,7 +82,7 @@ void store(llvm::MutableArrayRef<Datum> results, std::pair<T, T> values) {
   store(results.drop_front(), std::move(values.second));
 }
 
-/// Rounds a result of an op to its type if that is f16 or bf16.
+/// Rounds a result of an op to its type if that is f16, bf16 or of 8 bits.
 void roundIfNarrow(mlir::OpResult result, Datum &value);
 
 /// An evaluator that leaves all results undefined if an operand is.

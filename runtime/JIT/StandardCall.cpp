@@ -40,7 +40,7 @@ StandardCall::allocate(ElementType type, std::span<const std::int64_t> sizes) {
   if (!data)
     return Error{"there is no memory for its arguments", {}};
   memory.emplace_back(data);
-  // As a float of any type between 1e-5 and 1.1; as i1, true.
+  // As a float of any type between 1e-5 and 1.5; as i1, true.
   std::memset(data, type == ElementType::i1 ? 1 : 0x3c, whole);
   return TensorView(data, type, sizes, /*readOnly=*/false);
 }
@@ -49,7 +49,7 @@ Expected<StandardCall> StandardCall::create(const Kernel &kernel) {
   StandardCall call;
   const Signature &signature = kernel.signature();
   for (const Parameter &parameter : signature.arguments) {
-    // Of i8 are caches, of i1 masks.
+    // Of 8 bits are caches, of i1 masks.
     bool isNumber = isFloat(parameter.type) ||
                     (parameter.isTensor && sizeOf(parameter.type) == 1);
     if (!isNumber)

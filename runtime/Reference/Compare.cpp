@@ -34,9 +34,11 @@ Tolerance attn::reference::toleranceFor(ElementType inputs, Quantity quantity) {
   case ElementType::bf16:
     return {isGradient ? 3.2e-2 : 1.6e-2, /*relative=*/true};
   case ElementType::f8e4m3fn: // The next number.
-    return {0x1p-3, /*relative=*/true, /*smallest=*/0x1p-9};
+    return {0x1p-3, /*relative=*/true, /*smallest=*/0x1p-9,
+            /*ofElement=*/true};
   case ElementType::f8e5m2:
-    return {0x1p-2, /*relative=*/true, /*smallest=*/0x1p-16};
+    return {0x1p-2, /*relative=*/true, /*smallest=*/0x1p-16,
+            /*ofElement=*/true};
   default:
     return {0, /*relative=*/false};
   }
@@ -82,7 +84,9 @@ Expected<Comparison> attn::reference::compare(std::span<const double> actual,
     if (error <= tolerance.smallest)
       continue;
     if (tolerance.relative && error > 0)
-      error /= std::max(largest, scale); // Infinite if all is 0.
+      error /= tolerance.ofElement
+                   ? std::abs(expected[i])
+                   : std::max(largest, scale); // Infinite if all is 0.
     if (error <= result.error)
       continue;
     result.error = error;

@@ -24,6 +24,8 @@ struct Tolerance {
   /// What |a-b| may always be: the distance of the smallest numbers of the type
   /// that the result is stored in, below which there is no relative accuracy.
   double smallest = 0;
+  /// Relative to |b| itself: of numbers that are not sums of others.
+  bool ofElement = false;
 };
 
 /// What a result holds, as far as its tolerance depends on it.

@@ -18,6 +18,7 @@
 #include "gtest/gtest.h"
 
 #include <cmath>
+#include <tuple>
 
 using namespace attn;
 using namespace attn::test;
@@ -160,8 +161,28 @@ TEST(CacheRules, c5_8_bits) {
         runEverywhere(replaceAll(text, "TYPE", string(nameOf(test.type))),
                       {f32({1, 1, 8, 2}, test.rows), cache, i32({0}), 8});
     ASSERT_EQ(results.error, "");
-    for (const TestTensor &result : results.tensors)
+    for (const TestTensor &result : results.tensors) {
       expectNear(result.elements(), test.stored, 0);
+      EXPECT_TRUE(std::signbit(*result.get({0, 0, 6, 1}))); // Of -0.
+    }
+  }
+
+  // f64 is rounded once: f32 would have the middle of two numbers.
+  constexpr double little = 0x1p-40;
+  text = replaceAll(text, "2xf32>, %cache", "2xf64>, %cache");
+  text = replaceAll(text, "%rows : tensor<1x1x?x2xf32>",
+                    "%rows : tensor<1x1x?x2xf64>");
+  for (auto [type, middle, next] :
+       {std::tuple(ElementType::f8e4m3fn, 1.0625, 1.125),
+        std::tuple(ElementType::f8e5m2, 1.125, 1.25)}) {
+    TestTensor rows(ElementType::f64, {1, 1, 1, 2},
+                    {middle + little, -middle + little}),
+        cache(type, {1, 1, 8, 2});
+    Results results =
+        runEverywhere(replaceAll(text, "TYPE", string(nameOf(type))),
+                      {rows, cache, i32({0}), 1});
+    ASSERT_EQ(results.error, "");
+    expectNear(results.tensors[1].elements(), {next, -1}, 0);
   }
 }
 

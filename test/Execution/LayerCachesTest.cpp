@@ -102,7 +102,8 @@ void checkRagged(Kind kind, ElementType stored,
 TEST(LayerCaches, l6_padding_is_hidden) {
   const std::vector<Kind> kinds = {Kind::contiguous, Kind::ring, Kind::paged};
   for (auto [kind, stored, hasCounts] : coverChoices<Kind, ElementType, bool>(
-           kinds, {ElementType::f32, ElementType::i8}, {false, true}))
+           kinds, {ElementType::f32, ElementType::i8, ElementType::f8e4m3fn},
+           {false, true}))
     checkRagged(kind, stored, {2, 7},
                 hasCounts ? std::vector<double>{4, 1} : std::vector<double>{},
                 "");

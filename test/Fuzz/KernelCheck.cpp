@@ -86,7 +86,9 @@ static double findBound(const ReferenceResult &result, const std::string &text,
   using reference::Quantity;
   ElementType narrowest = result.type;
   if (isFloat(result.type))
-    for (auto [name, type] : {std::pair("bf16", ElementType::bf16),
+    for (auto [name, type] : {std::pair("f8E5M2", ElementType::f8e5m2),
+                              std::pair("f8E4M3FN", ElementType::f8e4m3fn),
+                              std::pair("bf16", ElementType::bf16),
                               std::pair("f16", ElementType::f16),
                               std::pair("f32", ElementType::f16)})
       if (text.find(name) != std::string::npos) {

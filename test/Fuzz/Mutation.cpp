@@ -49,9 +49,9 @@ static const std::vector<string> numbers = {"0",
                                             "1.0e38",
                                             "0x7F800000"};
 
-static const std::vector<string> types = {"f16", "bf16", "f32",  "f64",
-                                          "i1",  "i4",   "i8",   "i16",
-                                          "i32", "i64",  "index"};
+static const std::vector<string> types = {
+    "f16", "bf16", "f32", "f64",   "i1",       "i4",    "i8",
+    "i16", "i32",  "i64", "index", "f8E4M3FN", "f8E5M2"};
 
 static bool isWord(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||

@@ -206,7 +206,7 @@ func.func @backward(%q: tensor<1x4x17x64xf32>, %k: tensor<1x4x512x64xf32>,
   return %dq, %dk, %dv : tensor<1x4x17x64xf32>, tensor<1x4x512x64xf32>, tensor<1x4x512x64xf32>
 }
 
-// Parts of a group have sums of their own for all keys: no more than there are cores.
+// Parts of a group have sums of their own for all keys: few more than there are cores.
 // CHECK-LABEL: func.func @backward_of_group
 // AVX2: attn.plan = #attn.plan<layout = lanes, heads = 1,
 // CORES-LABEL: func.func @backward_of_group

@@ -4,6 +4,8 @@
 // DEFINE: %{again} = %run %{arguments}
 // RUN: %{check} moved && %{again} moved --pipeline reference
 // RUN: %{check} sliced && %{again} sliced --pipeline reference
+// RUN: %{check} stacked && %{again} stacked --pipeline reference
+// RUN: %{check} narrow && %{again} narrow --pipeline reference
 // RUN: %{check} padded && %{again} padded --pipeline reference
 // RUN: %{check} made && %{again} made --pipeline reference
 // RUN: %{check} elements && %{again} elements --pipeline reference
@@ -71,6 +73,37 @@ func.func @sliced(%x: tensor<4x?xf32>, %n: index) -> tensor<4x?xf32> {
       : tensor<?xf32> into tensor<4x?xf32>
   %result = tensor.insert %element into %inserted[%n, %c0] : tensor<4x?xf32>
   return %result : tensor<4x?xf32>
+}
+
+// The cache of one of several layers, whose rows are rounded to 448.
+func.func @stacked(%x: tensor<4x?xf32>, %n: index, %all: tensor<2x1x1x8x4xf8E4M3FN>,
+                   %lengths: tensor<1xi32>) -> tensor<1x1x8x4xf8E4M3FN> {
+  %cache = tensor.extract_slice %all[1, 0, 0, 0, 0] [1, 1, 1, 8, 4] [1, 1, 1, 1, 1]
+      : tensor<2x1x1x8x4xf8E4M3FN> to tensor<1x1x8x4xf8E4M3FN>
+  %rows = arith.constant dense<1000.0> : tensor<1x1x2x4xf32>
+  %result = attn.cache_append ins(%rows : tensor<1x1x2x4xf32>)
+      outs(%cache : tensor<1x1x8x4xf8E4M3FN>) lengths(%lengths : tensor<1xi32>)
+  return %result : tensor<1x1x8x4xf8E4M3FN>
+}
+
+#i = affine_map<(i) -> (i)>
+
+// Sums, signs and conversions of floats of 8 bits are those of f32, rounded.
+func.func @narrow(%x: tensor<4x?xf32>, %n: index, %y: tensor<8xf8E4M3FN>,
+                  %z: tensor<8xi8>) -> tensor<8xf8E4M3FN> {
+  %init = tensor.empty() : tensor<8xf8E4M3FN>
+  %result = linalg.generic {indexing_maps = [#i, #i, #i], iterator_types = ["parallel"]}
+      ins(%y, %z : tensor<8xf8E4M3FN>, tensor<8xi8>) outs(%init : tensor<8xf8E4M3FN>) {
+  ^bb0(%a: f8E4M3FN, %b: i8, %unused: f8E4M3FN):
+    %wide = arith.sitofp %b : i8 to f32
+    %number = arith.truncf %wide : f32 to f8E4M3FN
+    %sign = math.absf %a : f8E4M3FN
+    %two = arith.constant 2.0 : f8E4M3FN
+    %product = arith.mulf %sign, %two : f8E4M3FN
+    %sum = arith.addf %product, %number : f8E4M3FN
+    linalg.yield %sum : f8E4M3FN
+  } -> tensor<8xf8E4M3FN>
+  return %result : tensor<8xf8E4M3FN>
 }
 
 func.func @padded(%x: tensor<4x?xf32>, %n: index) -> tensor<7x?xf32> {

@@ -302,6 +302,13 @@ TEST(Npy, WritesBF16AsF32) {
       {1.5f, -3.0f});
 }
 
+TEST(Npy, WritesFloatsOf8BitsAsF32) {
+  f8e5m2 data[] = {f8e5m2(1.5), f8e5m2(-3)};
+  expectParses<float>(
+      serialize(TensorView(data, std::array<std::int64_t, 1>{2})), {2},
+      {1.5f, -3.0f});
+}
+
 TEST(Npy, WritesScalarsEmptyArraysAndBooleans) {
   double scalar = 2.5;
   expectParses<double>(

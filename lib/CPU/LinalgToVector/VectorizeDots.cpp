@@ -53,9 +53,10 @@ public:
     Type typeOfA = cast<MemRefType>(a.getType()).getElementType();
     int64_t perLine =
         std::max<int64_t>(1, 32 / typeOfA.getIntOrFloatBitWidth());
-    if (length % (perLine * width) == 0)
-      vectorsPerStep = perLine;
-    isSplit = canSplit(typeOfA) && vectorsPerStep % 2 == 0 && type.isF32();
+    while (length % (perLine * width) != 0 && perLine > 1)
+      perLine /= 2;
+    vectorsPerStep = perLine;
+    isSplit = canSplit(typeOfA) && vectorsPerStep % 2 == 0;
   }
 
   void emit() {

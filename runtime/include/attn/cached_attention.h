@@ -15,8 +15,9 @@ namespace attn {
 /// Caches to which the keys and values of a layer are appended, and all of
 /// which its queries attend to.
 struct LayerCache {
-  /// A float no wider than the attention's, whose type it is if absent, or i8,
-  /// with a scale for each row.
+  /// A float no wider than the attention's, whose type it is if absent;
+  /// f8e4m3fn or f8e5m2, to whose largest number rows are rounded that are
+  /// beyond it; or i8, with a scale for each row.
   std::optional<ElementType> type = {};
   /// Row p mod capacity has position p, and `size` positions are looked at.
   bool isRing = false;

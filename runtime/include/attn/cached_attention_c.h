@@ -27,7 +27,8 @@ extern "C" {
 
 /** Caches to which keys and values are appended. */
 typedef struct attn_layer_cache {
-  attn_element_type type; /**< A float, or i8 with a scale for each row. */
+  attn_element_type type; /**< A float, of 8 bits too, or i8 with a
+                                  scale for each row. */
   bool is_ring;           /**< Row p mod capacity has position p. */
   /** Rows of a page, or ATTN_DYNAMIC; 0: not in pages. */
   int64_t page_size;

@@ -73,6 +73,22 @@ func.func @c4_scales_type(%c: tensor<1x1x4x2xi8>, %s: tensor<1x1x4xf16>, %l: ten
 
 // -----
 
+func.func @c5_rows_of_8_bits(%c: tensor<1x1x4x2xf8E5M2>, %l: tensor<1xi32>) {
+  // expected-error@+1 {{operand 'rows': expected element type f64, f32, f16 or bf16, got 'f8E5M2'}}
+  %0 = attn.cache_append ins(%c : tensor<1x1x4x2xf8E5M2>) outs(%c : tensor<1x1x4x2xf8E5M2>) lengths(%l : tensor<1xi32>)
+  return
+}
+
+// -----
+
+func.func @c11_result_of_8_bits(%c: tensor<1x1x4x2xf8E4M3FN>, %l: tensor<1xi32>) {
+  // expected-error@+1 {{'result': expected element type f64, f32, f16 or bf16, got 'f8E4M3FN'}}
+  %0 = attn.cache_read ins(%c : tensor<1x1x4x2xf8E4M3FN>) lengths(%l : tensor<1xi32>) -> tensor<1x1x4x2xf8E4M3FN>
+  return
+}
+
+// -----
+
 func.func @c4_element_type(%r: tensor<1x1x4x2xf32>, %c: tensor<1x1x4x2xi16>, %l: tensor<1xi32>) {
   // expected-error@+1 {{operand 'cache': expected element type f64, f32, f16, bf16, f8E4M3FN, f8E5M2 or i8, got 'i16'}}
   %0 = attn.cache_append ins(%r : tensor<1x1x4x2xf32>) outs(%c : tensor<1x1x4x2xi16>) lengths(%l : tensor<1xi32>)
