@@ -222,6 +222,11 @@ def ConvertOnlineToVector : Pass<"convert-online-to-vector"> {
     instead of maxima, which its weights are relative to, and 8 sums of each row, which
     need no reduction in it.
 
+    What weights are relative to, the state's m, is the maximum, or, unless a block is
+    computed exactly or has dropout, less by at most 5, as on a CPU. So in most blocks
+    nothing is rescaled, which is in a branch on `attn.any_in_warp`, before weights are
+    computed. What a row becomes does not depend on others.
+
     Loops over tiles are mapped to workgroups, and stay loops where they have one
     iteration. Their `attn.warp_rows` is how many rows a warp has, the `lanes` of the
     `attn.plan` of what is in them. It is an error if anything of `attn` is left in a tile, with the reason.
@@ -354,13 +359,16 @@ def DistributeToLanes : Pass<"attn-distribute-to-lanes"> {
     or as many as divide a row: the lanes of a row exchange pairs by `gpu.shuffle`, so
     that each has neighbours. Other rows are read and written element by element.
 
+    `attn.any_in_warp` is a vote of the lanes of a warp.
+
     Of f32 the fragment of the first operand is written to workgroup memory, too, and
     each lane adds up its elements of the product by FMAs, for `k` in their order:
     there is no TF32.
 
     Operations that are distributed: constants, elementwise ones, `vector.broadcast`,
     `vector.shape_cast` between `M` and `Mx1`, `vector.step`,
-    `vector.multi_reduction` of columns or of all to i1, `vector.contract`,
+    `vector.multi_reduction` of columns or of all to i1, `attn.any_in_warp`,
+    `vector.contract`,
     `vector.transfer_read`, `vector.transfer_write`, `vector.gather`, and loops and
     branches of `scf` that carry vectors. Any other one with a vector is an error that names it,
     but vectors of one dimension of fewer than 16 elements, which are a thread's own. Rows

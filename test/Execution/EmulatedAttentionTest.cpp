@@ -226,6 +226,30 @@ TEST(EmulatedAttention, LargeScores) {
               runWith(attention, 64, 0, makeLargeFactors));
 }
 
+/// Scores that rise from one block of 64 keys to the next, by up to 7, or fall:
+/// rows of a warp are rescaled in other blocks than their neighbours, or never.
+Factors makeRisingFactors(std::int64_t headSize, std::uint64_t seed) {
+  Factors factors;
+  for (f16 number : makeNumbers<f16>(numHeads * numQueries, seed))
+    factors.query.insert(factors.query.end(), headSize,
+                         f16(std::clamp(float(number), -1.0f, 1.0f)));
+  for (std::int64_t j = 0; j < numHeads * numKeys; ++j) {
+    float score = 7.0f * float(j % numKeys / 64);
+    factors.key.insert(factors.key.end(), headSize,
+                       f16(score / std::sqrt(float(headSize))));
+  }
+  return factors;
+}
+
+TEST(EmulatedAttention, RisingScores) {
+  for (int warpRows : {16, 32}) {
+    SCOPED_TRACE(warpRows);
+    LoweredAttention attention = lower(64, warpRows);
+    expectRight(attention.kernels, "attend_kernel",
+                runWith(attention, 64, 0, makeRisingFactors));
+  }
+}
+
 TEST(EmulatedAttention, CatchesMissingWait) {
   LoweredAttention attention = lower(64);
   expectCaught(

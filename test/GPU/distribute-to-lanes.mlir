@@ -423,3 +423,38 @@ func.func @tall(%x: memref<32x16xf16>, %out: memref<32xf32>) {
   } {attn.warp_rows = 32 : index}
   return
 }
+
+// -----
+
+// Whether something is true of a row of a warp, its lanes vote about, each for the
+// rows that it has.
+// CHECK-LABEL: func.func @vote
+// CHECK-SAME: %[[OUT:[a-z0-9]*]]: memref<32xf32>
+// CHECK-DAG: %[[ALL:.*]] = arith.constant -1 : i32
+// CHECK-COUNT-4: arith.cmpf
+// CHECK-COUNT-3: arith.ori
+// CHECK: %[[ANY:.*]] = nvvm.vote.sync any %[[ALL]], %{{.*}} -> i1
+// CHECK: scf.if %[[ANY]] -> (f32, f32, f32, f32)
+// CHECK-COUNT-4: arith.mulf
+func.func @vote(%x: memref<32xf32>, %out: memref<32xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  %f0 = arith.constant 0.0 : f32
+  gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
+             threads(%tx, %ty, %tz) in (%sx = %c32, %sy = %c1, %sz = %c1) {
+    %zero = arith.constant dense<0.0> : vector<32xf32>
+    %rows = vector.transfer_read %x[%c0], %f0 {in_bounds = [true]} : memref<32xf32>, vector<32xf32>
+    %less = arith.cmpf olt, %rows, %zero : vector<32xf32>
+    %any = attn.any_in_warp %less : vector<32xi1>
+    %squares = scf.if %any -> (vector<32xf32>) {
+      %own = arith.mulf %rows, %rows : vector<32xf32>
+      scf.yield %own : vector<32xf32>
+    } else {
+      scf.yield %rows : vector<32xf32>
+    }
+    vector.transfer_write %squares, %out[%c0] {in_bounds = [true]} : vector<32xf32>, memref<32xf32>
+    gpu.terminator
+  } {attn.warp_rows = 32 : index}
+  return
+}

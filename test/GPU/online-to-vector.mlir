@@ -18,18 +18,36 @@
 // CHECK: %[[T:.*]] = arith.select %{{.*}}, %[[S]], %{{.*}} : vector<16x32xi1>, vector<16x32xf32>
 // CHECK: %[[M:.*]] = vector.multi_reduction <maximumf>, %[[T]], %{{.*}} [1] : vector<16x32xf32> to vector<16xf32>
 // Weights are relative to a power of 2, of which the lowest one is that of no key.
+// It stays while no score is beyond it by more than 5, nor NaN: else a branch
+// rescales the state.
+// CHECK: %[[DISTANCE:.*]] = math.fma %[[M]], %{{.*}} : vector<16xf32>
+// CHECK: %[[GROWS:.*]] = arith.cmpf ugt, %[[DISTANCE]], %[[SLACK:.*]] : vector<16xf32>
 // CHECK: %[[SCALED:.*]] = arith.mulf %[[M]], %{{.*}} : vector<16xf32>
-// CHECK: %[[NEXT:.*]] = arith.maximumf %[[SCALED]], %{{.*}} : vector<16xf32>
-// CHECK: arith.subf %{{.*}}, %[[NEXT]] : vector<16xf32>
+// CHECK: %[[ANY:.*]] = attn.any_in_warp %[[GROWS]] : vector<16xi1>
+// CHECK: %[[STATE:.*]]:2 = scf.if %[[ANY]] -> (vector<16x64xf32>, vector<16xf32>) {
+// CHECK: %[[OWN:.*]] = math.exp2 %{{.*}} : vector<16xf32>
+// CHECK: %[[FACTOR:.*]] = arith.select %[[GROWS]], %[[OWN]], %{{.*}} : vector<16xi1>, vector<16xf32>
+// CHECK: vector.shape_cast %[[FACTOR]]
+// CHECK: arith.mulf %{{.*}} : vector<16x64xf32>
+// CHECK: %[[NEXT:.*]] = arith.select %[[GROWS]], %[[SCALED]], %{{.*}}
+// CHECK: scf.yield %{{.*}}, %[[NEXT]]
+// CHECK: } else {
+// CHECK: }
+// CHECK: %[[MINUS:.*]] = arith.negf %[[STATE]]#1
 // CHECK: %[[E:.*]] = math.fma %[[T]], %{{.*}}, %{{.*}} : vector<16x32xf32>
 // CHECK: %[[P:.*]] = math.exp2 %[[E]] : vector<16x32xf32>
 // CHECK: %[[W:.*]] = arith.truncf %[[P]] : vector<16x32xf32> to vector<16x32xf16>
-// CHECK: vector.contract {{.*}} %[[W]], %{{.*}} : vector<16x32xf16>, vector<32x64xf16> into vector<16x64xf32>
-// Where all keys are there and visible, no score is selected, and nothing branches.
+// CHECK: vector.contract {{.*}} %[[W]], %{{.*}}, %[[STATE]]#0 : vector<16x32xf16>, vector<32x64xf16> into vector<16x64xf32>
+// Where all keys are there and visible, no score is selected, and nothing branches
+// between the weights and the products.
 // CHECK: } else {
 // CHECK-NOT: {{scf.if|arith.select .* vector<16x32xf32>}}
 // CHECK: vector.contract {{.*}} into vector<16x32xf32>
 // CHECK-NOT: {{scf.if|arith.select .* vector<16x32xf32>}}
+// CHECK: scf.if %{{.*}} -> (vector<16x64xf32>, vector<16xf32>) {
+// CHECK-NOT: {{scf.if|arith.select .* vector<16x32xf32>}}
+// CHECK: math.exp2 %{{.*}} : vector<16x32xf32>
+// CHECK-NOT: scf.if
 // CHECK: vector.contract {{.*}} into vector<16x64xf32>
 // Whether all are finite: products with 0, added up.
 // CHECK: %[[Z0:.*]] = math.fma %{{.*}}, %[[ZERO:.*]], %[[ZERO]] : vector<16x16xf32>
@@ -203,6 +221,9 @@ func.func @integers(%q: tensor<16x40xf16>, %k: tensor<32x40xi8>, %ks: tensor<32x
 // CHECK-LABEL: func.func @dropout
 // CHECK-SAME: %[[SEED:[^:]*]]: i64, %[[CALL:[^:]*]]: i32
 // CHECK-DAG: %[[KEPT:.*]] = arith.constant dense<2.0{{0*e[+]00}}> : vector<16x32xf32>
+// CHECK-DAG: %[[NONE:.*]] = arith.constant dense<0.0{{0*e[+]00}}> : vector<16xf32>
+// Weights that are multiplied are at most 1.
+// CHECK: arith.cmpf ugt, %{{.*}}, %[[NONE]] : vector<16xf32>
 // CHECK: %[[P:.*]] = math.exp2 %{{.*}} : vector<16x32xf32>
 // CHECK: arith.divui %{{.*}} : vector<1x32xindex>
 // CHECK: arith.mului_extended %{{.*}} : vector<1x32xi32>

@@ -20,6 +20,8 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
 
+#include <array>
+#include <functional>
 #include <limits>
 #include <numbers>
 
@@ -170,16 +172,14 @@ private:
       return failure();
     Softmax softmax = isRelativeToPower(op) ? emitFusedSoftmax(*scores)
                                             : emitSoftmax(*scores);
-    Value rescaled = b.mul(
-        state[0], broadcastTo(b, softmax.factor,
-                              cast<VectorType>(state[0].getType()).getShape()));
-    Value sums = emitSums(softmax);
+    auto &[output, maximum, sums] = softmax.state;
+    sums = emitSums(softmax.weights, sums);
     FailureOr<Value> kept = emitDropout(b, op, softmax.weights);
     if (failed(kept))
       return failure();
-    Value product = isExact() ? emitExactSum(*scores, *kept, rescaled)
-                              : emitProduct(*kept, rescaled);
-    return SmallVector<Value>{product, softmax.maximum, sums};
+    output = isExact() ? emitExactSum(*scores, *kept, output)
+                       : emitProduct(*kept, output);
+    return llvm::to_vector(softmax.state);
   }
 
   /// Whether products with hidden positions are left out. Rounds are written
@@ -201,22 +201,53 @@ private:
 
   struct Softmax {
     Value weights;
-    Value maximum; ///< That the weights are relative to.
-    Value factor;  ///< Of what was relative to the maximum before.
+    std::array<Value, 3> state; ///< Relative to what weights are relative to.
   };
 
+  /// How far maxima may be beyond what weights are relative to, before that
+  /// becomes the maximum: mostly, nothing has to be rescaled, as in
+  /// FlashAttention-4. In natural units: weights are e^5 = 148 at most. What
+  /// they are multiplied by for dropout (A8) is all that f16 has room for, and
+  /// the exact round is seldom.
+  double getSlack() { return op.hasDropout() || isExact() ? 0.0 : 5.0; }
+
+  /// The state before the block, which is relative to `before`, and to `next`
+  /// in rows that grow, where `emitFactor` is what it is multiplied by.
+  std::array<Value, 3> emitRescaled(Value grows, Value before, Value next,
+                                    llvm::function_ref<Value()> emitFactor) {
+    std::array<Value, 3> rescaled = {state[0], before, state[2]};
+    auto branch =
+        scf::IfOp::create(b, TypeRange(ValueRange(rescaled)),
+                          AnyInWarpOp::create(b, grows), /*withElse=*/true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.elseBlock());
+    scf::YieldOp::create(b, rescaled);
+    b.setInsertionPointToStart(branch.thenBlock());
+    // The difference of equal infinities would be NaN.
+    Value factor = b.select(grows, emitFactor(), b.real(next, 1.0));
+    for (Value &part : {std::ref(rescaled[0]), std::ref(rescaled[2])})
+      part =
+          b.mul(part, broadcastTo(b, factor,
+                                  cast<VectorType>(part.getType()).getShape()));
+    rescaled[1] = b.select(grows, next, before);
+    scf::YieldOp::create(b, rescaled);
+    return {branch.getResult(0), branch.getResult(1), branch.getResult(2)};
+  }
+
   Softmax emitSoftmax(Value scores) {
-    Value highest = emitMaximum(scores);
+    Value highest = emitMaximum(scores), before = state[1];
     Value own = fusedScale ? b.mul(highest, *fusedScale) : highest;
-    Value next = arith::MaximumFOp::create(b, state[1], own);
-    // The difference of equal infinities would be NaN, here and of scores.
-    Value factor = b.select(b.isEqual(state[1], next), b.real(next, 1.0),
-                            emitExp(b.sub(state[1], next)));
-    Value origin = orZero(next);
+    // NaN, too, is what a maximum becomes.
+    Value grows =
+        b.compare(arith::CmpFPredicate::UGT, own, b.add(before, getSlack()));
+    std::array<Value, 3> rescaled = emitRescaled(
+        grows, before, own, [&] { return emitExp(b.sub(before, own)); });
+    // The difference of equal infinities would be NaN.
+    Value origin = orZero(rescaled[1]);
     Value weights = fusedScale
                         ? emitScaledWeights(scores, highest, b.sub(own, origin))
                         : emitExp(b.sub(scores, overKeys(origin)));
-    return {weights, next, factor};
+    return {weights, rescaled};
   }
 
   /// The same in fewer operations: 2^(scale log2(e) score - c), where c is the
@@ -227,17 +258,22 @@ private:
   /// overflow, or are all 0.
   Softmax emitFusedSoftmax(Value scores) {
     double scale = *fusedScale * std::numbers::log2e;
+    Value highest = emitMaximum(scores);
     Value before =
         hasExponents ? state[1] : emitExponents(b, b.getLoc(), state[1]);
-    Value next =
-        arith::MaximumFOp::create(b, before, b.mul(emitMaximum(scores), scale));
-    // A maximum that stays gives a factor of 1.
-    Value factor = b.exp2(b.sub(before, next));
-    Value weights = b.exp2(
-        b.fma(scores, real(scale, {rows, keys}), overKeys(b.negate(next))));
+    // NaN, too, is what a maximum becomes.
+    Value grows =
+        b.compare(arith::CmpFPredicate::UGT,
+                  b.fma(highest, b.real(highest, scale), b.negate(before)),
+                  b.real(highest, getSlack() * std::numbers::log2e));
+    Value next = b.mul(highest, scale);
+    std::array<Value, 3> rescaled = emitRescaled(
+        grows, before, next, [&] { return b.exp2(b.sub(before, next)); });
+    Value weights = b.exp2(b.fma(scores, real(scale, {rows, keys}),
+                                 overKeys(b.negate(rescaled[1]))));
     if (!hasExponents)
-      next = emitMaxima(b, b.getLoc(), next);
-    return {weights, next, factor};
+      rescaled[1] = emitMaxima(b, b.getLoc(), rescaled[1]);
+    return {weights, rescaled};
   }
 
   Value orZero(Value maximum) {
@@ -245,30 +281,24 @@ private:
                     maximum);
   }
 
-  /// Sums of rows, or of columns of each row whose number has the same
-  /// remainder, which takes nothing from other lanes.
-  Value emitSums(const Softmax &softmax) {
-    auto type = cast<VectorType>(state[2].getType());
-    Value factor = broadcastTo(b, softmax.factor, type.getShape());
+  /// `before` and the sums of rows, or of columns of each row whose number has
+  /// the same remainder, which takes nothing from other lanes.
+  Value emitSums(Value weights, Value before) {
+    auto type = cast<VectorType>(before.getType());
     if (type.getRank() == 1)
       return vector::MultiDimReductionOp::create(
-          b, softmax.weights, b.mul(state[2], factor), {false, true},
-          vector::CombiningKind::ADD);
+          b, weights, before, {false, true}, vector::CombiningKind::ADD);
     SmallVector<Value> parts;
     for (int64_t column = 0; column < keys; column += type.getDimSize(1))
       parts.push_back(vector::ExtractStridedSliceOp::create(
-          b, softmax.weights, ArrayRef<int64_t>{0, column}, type.getShape(),
+          b, weights, ArrayRef<int64_t>{0, column}, type.getShape(),
           ArrayRef<int64_t>{1, 1}));
-    // In a tree, for sums that do not wait for each other, of neighbours, whose
-    // registers are free then.
-    while (parts.size() > 1) {
-      for (size_t i = 0; i < parts.size() / 2; ++i)
-        parts[i] = b.add(parts[2 * i], parts[2 * i + 1]);
-      if (parts.size() % 2 == 1)
-        parts[parts.size() / 2] = parts.back();
-      parts.truncate((parts.size() + 1) / 2);
-    }
-    return b.fma(state[2], factor, parts.front());
+    // One after the other, as weights are computed: in a tree, all would be
+    // there before the first product.
+    Value sum = parts.front();
+    for (Value part : ArrayRef(parts).drop_front())
+      sum = b.add(sum, part);
+    return b.add(before, sum);
   }
 
   Value emitMaximum(Value scores) {

@@ -488,9 +488,9 @@ struct ConvertOnlineToVector
     getOperation()->walk(assertDefined);
     // The operation before what is in its regions.
     auto result = getOperation()->walk<WalkOrder::PreOrder>([](Operation *op) {
-      // A table with its ranges is the table in memory.
+      // A table with its ranges is the table in memory, and lanes have a vote.
       if (!isa_and_present<AttnDialect>(op->getDialect()) ||
-          isa<WithBlockRangeOp>(op))
+          isa<WithBlockRangeOp, AnyInWarpOp>(op))
         return WalkResult::advance();
       return WalkResult(op->emitOpError("has no lowering for a GPU"));
     });

@@ -8,6 +8,7 @@
 #ifndef ATTN_GPU_VECTORTOLANES_CONVERSIONS_H
 #define ATTN_GPU_VECTORTOLANES_CONVERSIONS_H
 
+#include "dialect/AttnOps.h"
 #include "lib/GPU/VectorToLanes/LaneValues.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -39,6 +40,9 @@ LogicalResult convertForall(scf::ForallOp loop, LaneValues &lanes);
 /// Reductions of rows take shuffles between the lanes that have a row, one of
 /// all elements a barrier.
 LogicalResult convertToLanes(vector::MultiDimReductionOp op, LaneValues &lanes);
+
+/// A vote of the warp.
+LogicalResult convertToLanes(AnyInWarpOp op, LaneValues &lanes);
 
 /// Converts a comparison of the index of a column with something of its row or
 /// of all; returns false for another one, which is elementwise.

@@ -81,3 +81,15 @@ LogicalResult attn::convertToLanes(vector::MultiDimReductionOp op,
   lanes.set(op.getDest(), std::move(results));
   return success();
 }
+
+LogicalResult attn::convertToLanes(AnyInWarpOp op, LaneValues &lanes) {
+  ImplicitLocOpBuilder &b = lanes.b;
+  SmallVector<Value> rows = lanes.get(op.getRows());
+  Value own =
+      combinePairwise(b, vector::CombiningKind::OR, MutableArrayRef(rows));
+  Value all = arith::ConstantIntOp::create(b, b.getI32Type(), -1);
+  op.replaceAllUsesWith(NVVM::VoteSyncOp::create(b, b.getI1Type(), all, own,
+                                                 NVVM::VoteSyncKind::any)
+                            .getResult());
+  return success();
+}

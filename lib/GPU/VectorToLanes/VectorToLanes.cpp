@@ -111,8 +111,8 @@ private:
               vector::ExtractStridedSliceOp, vector::StepOp>(
             [&](auto own) { return convertVector(own); })
         .Case<vector::MultiDimReductionOp, vector::ContractionOp,
-              vector::TransferReadOp, vector::GatherOp,
-              vector::TransferWriteOp>(
+              vector::TransferReadOp, vector::GatherOp, vector::TransferWriteOp,
+              AnyInWarpOp>(
             [&](auto own) { return convertToLanes(own, lanes); })
         .Default([&](Operation *other) { return convertElementwise(other); });
   }

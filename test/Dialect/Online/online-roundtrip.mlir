@@ -188,6 +188,13 @@ func.func @bounded(%q: tensor<16x32xf16>, %k: tensor<?x32xf16>, %acc: tensor<16x
   return %x : i1
 }
 
+// CHECK-LABEL: func.func @any_in_warp(
+// CHECK: attn.any_in_warp %{{.*}} : vector<32xi1>
+func.func @any_in_warp(%rows: vector<32xi1>) -> i1 {
+  %x = attn.any_in_warp %rows : vector<32xi1>
+  return %x : i1
+}
+
 // CHECK-LABEL: func.func @all_finite(
 // CHECK: attn.all_finite %{{.*}} : tensor<?x4xf16>
 // CHECK: attn.all_finite %{{.*}} : memref<?xf32, strided<[?], offset: ?>>
