@@ -229,7 +229,8 @@ def ConvertOnlineToVector : Pass<"convert-online-to-vector"> {
 
     Loops over tiles are mapped to workgroups, and stay loops where they have one
     iteration. Their `attn.warp_rows` is how many rows a warp has, the `lanes` of the
-    `attn.plan` of what is in them. It is an error if anything of `attn` is left in a tile, with the reason.
+    `attn.plan` of what is in them; their `attn.most_rows`, how many rows their tiles
+    have at most, where each `queries` is a constant. It is an error if anything of `attn` is left in a tile, with the reason.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
@@ -359,7 +360,9 @@ def DistributeToLanes : Pass<"attn-distribute-to-lanes"> {
     or as many as divide a row: the lanes of a row exchange pairs by `gpu.shuffle`, so
     that each has neighbours. Other rows are read and written element by element.
 
-    `attn.any_in_warp` is a vote of the lanes of a warp.
+    `attn.any_in_warp` is a vote of the lanes of a warp. Where `attn.most_rows` of the
+    launch is 8 at most, as it is in decoding, nothing is computed of a lane's second
+    row but products, for which elements of the first one stand for it.
 
     Of f32 the fragment of the first operand is written to workgroup memory, too, and
     each lane adds up its elements of the product by FMAs, for `k` in their order:

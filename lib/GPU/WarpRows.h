@@ -10,13 +10,25 @@
 
 #include "lib/Plan/Plan.h"
 
+#include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Operation.h"
+
+#include <optional>
 
 namespace mlir::attn {
 
 /// An attribute of loops over tiles, and of their launches: how many rows of a
 /// tile each warp has, as the plan of what is in the loop says.
 inline constexpr StringLiteral kWarpRowsAttr = "attn.warp_rows";
+
+/// An attribute of the same: how many rows of a tile there are at most, if that
+/// is known. Nobody has what lanes compute of others.
+inline constexpr StringLiteral kMostRowsAttr = "attn.most_rows";
+
+inline std::optional<int64_t> getMostRows(Operation *op) {
+  auto rows = op->getAttrOfType<IntegerAttr>(kMostRowsAttr);
+  return rows ? std::optional(rows.getInt()) : std::nullopt;
+}
 
 /// Those of one product, if nothing is said. Fails with an error for what no
 /// warp can have.

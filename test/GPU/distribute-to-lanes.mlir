@@ -458,3 +458,51 @@ func.func @vote(%x: memref<32xf32>, %out: memref<32xf32>) {
   } {attn.warp_rows = 32 : index}
   return
 }
+
+// -----
+
+!few = memref<16x16xf16, #gpu.address_space<workgroup>>
+
+// Of a tile of at most 8 rows, a lane computes one, which also stands for the other
+// row of its products: scores of neighbours change places, so that no register of a
+// factor is there twice.
+// CHECK-LABEL: func.func @few
+// CHECK-COUNT-2: nvvm.mma.sync
+// CHECK-COUNT-2: gpu.shuffle xor %{{.*}} : f32
+// CHECK-NOT: gpu.shuffle xor %{{.*}} : f32
+// CHECK: %[[E0:.*]] = math.exp2
+// CHECK: %[[E1:.*]] = math.exp2
+// CHECK-COUNT-2: math.exp2
+// CHECK-NOT: math.exp2
+// CHECK-DAG: %[[W0:.*]] = arith.truncf %[[E0]]
+// CHECK-DAG: %[[W1:.*]] = arith.truncf %[[E1]]
+// CHECK-DAG: vector.from_elements %[[W0]], %[[W1]] : vector<2xf16>
+// CHECK-DAG: vector.from_elements %[[W1]], %[[W0]] : vector<2xf16>
+// CHECK: nvvm.mma.sync
+func.func @few(%x: memref<8x16xf16>, %out: memref<8x16xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  %h0 = arith.constant 0.0 : f16
+  gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
+             threads(%tx, %ty, %tz) in (%sx = %c32, %sy = %c1, %sz = %c1) {
+    %zero = arith.constant dense<0.0> : vector<16x16xf32>
+    %low = arith.constant dense<0xFF800000> : vector<16xf32>
+    %a = vector.transfer_read %x[%c0, %c0], %h0 {in_bounds = [false, true]} : memref<8x16xf16>, vector<16x16xf16>
+    %keys = memref.alloca() : !few
+    %b = vector.transfer_read %keys[%c0, %c0], %h0 {in_bounds = [true, true]} : !few, vector<16x16xf16>
+    %s = vector.contract {indexing_maps = [affine_map<(q, j, d) -> (q, d)>, affine_map<(q, j, d) -> (j, d)>, affine_map<(q, j, d) -> (q, j)>], iterator_types = ["parallel", "parallel", "reduction"]}
+        %a, %b, %zero : vector<16x16xf16>, vector<16x16xf16> into vector<16x16xf32>
+    %m = vector.multi_reduction <maximumf>, %s, %low [1] : vector<16x16xf32> to vector<16xf32>
+    %column = vector.shape_cast %m : vector<16xf32> to vector<16x1xf32>
+    %wide = vector.broadcast %column : vector<16x1xf32> to vector<16x16xf32>
+    %d = arith.subf %s, %wide : vector<16x16xf32>
+    %p = math.exp2 %d : vector<16x16xf32>
+    %w = arith.truncf %p : vector<16x16xf32> to vector<16x16xf16>
+    %o = vector.contract {indexing_maps = [affine_map<(q, d, j) -> (q, j)>, affine_map<(q, d, j) -> (j, d)>, affine_map<(q, d, j) -> (q, d)>], iterator_types = ["parallel", "parallel", "reduction"]}
+        %w, %b, %zero : vector<16x16xf16>, vector<16x16xf16> into vector<16x16xf32>
+    vector.transfer_write %o, %out[%c0, %c0] {in_bounds = [false, true]} : vector<16x16xf32>, memref<8x16xf32>
+    gpu.terminator
+  } {attn.most_rows = 8 : index}
+  return
+}

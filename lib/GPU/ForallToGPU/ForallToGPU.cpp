@@ -152,8 +152,9 @@ LogicalResult convertTiles(RewriterBase &rewriter, scf::ForallOp loop) {
     firsts[dim] = emitLaunches(b, grid[dim]);
   bool isUneven = isUnevenInLast(loop);
   gpu::LaunchOp launch = emitLaunch(b, grid, *threads);
-  if (Attribute rows = loop->getAttr(kWarpRowsAttr))
-    launch->setAttr(kWarpRowsAttr, rows);
+  for (StringRef name : {kWarpRowsAttr, kMostRowsAttr})
+    if (Attribute rows = loop->getAttr(name))
+      launch->setAttr(name, rows);
   gpu::KernelDim3 ids = launch.getBlockIds();
   SmallVector<Value> numbers = {ids.x, ids.y, ids.z};
   // Workgroups start in the order of their numbers. Those that have most to do

@@ -39,6 +39,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -465,24 +466,39 @@ LogicalResult setWarpRows(scf::ForallOp loop, OnlineAttentionOp op) {
   return success();
 }
 
+/// Says of the loop around `tiles` how many rows they have at most, if all know
+/// it.
+void setMostRows(scf::ForallOp loop, ArrayRef<OnlineAttentionOp> tiles) {
+  int64_t most = 0;
+  for (OnlineAttentionOp op : tiles) {
+    std::optional<int64_t> rows = getConstantIntValue(op.getNumQueries());
+    if (!rows)
+      return;
+    most = std::max(most, *rows);
+  }
+  loop->setAttr(kMostRowsAttr,
+                IntegerAttr::get(IndexType::get(loop.getContext()), most));
+}
+
 struct ConvertOnlineToVector
     : attn::impl::ConvertOnlineToVectorBase<ConvertOnlineToVector> {
   void runOnOperation() override {
-    SmallVector<scf::ForallOp> loops;
+    llvm::MapVector<scf::ForallOp, SmallVector<OnlineAttentionOp>> loops;
     getOperation()->walk([&](OnlineAttentionOp op) -> WalkResult {
       auto loop = op->getParentOfType<scf::ForallOp>();
       if (!loop)
         return op.emitOpError("is lowered for a GPU in an 'scf.forall' only");
-      if (!llvm::is_contained(loops, loop))
-        loops.push_back(loop);
+      loops[loop].push_back(op);
       return WalkResult(setWarpRows(loop, op));
     });
+    for (auto &[loop, tiles] : loops)
+      setMostRows(loop, tiles);
     getOperation()->walk<WalkOrder::PreOrder>([&](scf::ForallOp loop) {
       mapToWorkgroups(loop);
       return WalkResult::skip();
     });
     TileConverter converter(getOperation()->getLoc());
-    for (scf::ForallOp loop : loops)
+    for (scf::ForallOp loop : llvm::make_first_range(loops))
       if (failed(converter.convert(*loop.getBody())))
         return signalPassFailure();
     getOperation()->walk(assertDefined);

@@ -162,6 +162,7 @@ static SmallVector<Value> emitScalarProduct(LaneValues &lanes, Value lhs,
   IndexBuilder &b = lanes.b;
   int64_t depth = cast<MemRefType>(lhs.getType()).getDimSize(1);
   SmallVector<Value> rows = lanes.rows();
+  rows.truncate(lanes.usedRows);
   SmallVector<Value> columns =
       lanes.columns(int64_t(sums.size()) / lanes.laneRows * 4);
   return b.loop(0, depth, 1, sums, [&](Value k, ValueRange carried) {

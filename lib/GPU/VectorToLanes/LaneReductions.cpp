@@ -64,6 +64,10 @@ LogicalResult attn::convertToLanes(vector::MultiDimReductionOp op,
   }
   SmallVector<Value> results;
   for (int64_t row = 0; row < lanes.laneRows; ++row) {
+    if (row >= lanes.usedRows) {
+      results.push_back(Value(results.front()));
+      continue;
+    }
     SmallVector<Value> own;
     for (auto [i, element] : llvm::enumerate(elements))
       if (lanes.getRow(int64_t(i)) == row)
@@ -85,8 +89,8 @@ LogicalResult attn::convertToLanes(vector::MultiDimReductionOp op,
 LogicalResult attn::convertToLanes(AnyInWarpOp op, LaneValues &lanes) {
   ImplicitLocOpBuilder &b = lanes.b;
   SmallVector<Value> rows = lanes.get(op.getRows());
-  Value own =
-      combinePairwise(b, vector::CombiningKind::OR, MutableArrayRef(rows));
+  Value own = combinePairwise(b, vector::CombiningKind::OR,
+                              MutableArrayRef(rows).take_front(lanes.usedRows));
   Value all = arith::ConstantIntOp::create(b, b.getI32Type(), -1);
   op.replaceAllUsesWith(NVVM::VoteSyncOp::create(b, b.getI1Type(), all, own,
                                                  NVVM::VoteSyncKind::any)

@@ -287,14 +287,16 @@ LogicalResult attn::convertToLanes(vector::TransferReadOp read,
       SmallVector<Type>(lanes.getNumElements(type) / 2, pair),
       [&](int64_t size) {
         SmallVector<Value> loaded;
-        for (auto [number, isThere] : llvm::zip_equal(numbers, areThere))
+        for (auto [row, number, isThere] : llvm::enumerate(numbers, areThere))
           for (const RowChunk &chunk : findChunks(lanes, blocks, size)) {
             SmallVector<Value> own =
                 loadPairs(b, pair, read.getBase(),
                           offset(b, read.getIndices(), {number, chunk.column}),
                           chunk.count, size > 1);
-            // As pairs, which are one register each.
-            if (isThere)
+            // As pairs, which are one register each. Of rows in no tile, any
+            // number does, and one that is read is not a constant, of which
+            // each product would have a copy of its own.
+            if (isThere && int64_t(row) < lanes.usedRows)
               for (Value &both : own)
                 both = arith::SelectOp::create(b, isThere, both, noPair);
             exchangePairs(lanes, own);

@@ -15,6 +15,8 @@
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <algorithm>
+
 using namespace mlir;
 using namespace mlir::attn;
 
@@ -156,9 +158,12 @@ LogicalResult WorkgroupMemory::setSize() {
 }
 
 LaneValues::LaneValues(gpu::LaunchOp launch, OpBuilder &builder,
-                       int64_t numThreads, int64_t warpRows)
+                       int64_t numThreads, int64_t warpRows,
+                       std::optional<int64_t> mostRows)
     : b(launch.getLoc(), builder), numThreads(numThreads), warpRows(warpRows),
       laneRows(warpRows / 8), numRows(numThreads / kLanesOfWarp * warpRows),
+      usedRows(std::clamp<int64_t>(
+          llvm::divideCeil(mostRows.value_or(warpRows), 8), 1, laneRows)),
       memory(launch) {
   b.setInsertionPointToStart(&launch.getBody().front());
   index = emitLaneIndex(b, launch, warpRows);
@@ -187,6 +192,19 @@ int64_t LaneValues::getNumElements(VectorType type) const {
     return type.getDimSize(1) / 4;
   case Layout::Fragment:
     return type.getDimSize(1) / 4 * laneRows;
+  }
+  llvm_unreachable("a layout");
+}
+
+int64_t LaneValues::getUsed(VectorType type, int64_t element) const {
+  switch (*getLayout(type)) {
+  case Layout::Columns:
+    return element;
+  case Layout::Rows:
+    return element < usedRows ? element : 0;
+  case Layout::Fragment:
+    int64_t row = getRow(element);
+    return row < usedRows ? element : (element - 2 * row) ^ 1;
   }
   llvm_unreachable("a layout");
 }

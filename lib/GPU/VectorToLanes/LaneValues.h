@@ -68,13 +68,15 @@ enum class Layout { Fragment, Rows, Columns };
 ///   row slice (M)      element h
 ///   column slice (N)   element 2 * n + e
 ///
-/// where a lane has H rows, two of each 16 of its warp.
+/// where a lane has H rows, two of each 16 of its warp. Those from `usedRows`
+/// on are in no tile: nothing is computed for them alone.
 class LaneValues {
 public:
   /// Emits the index of the lane at the start of `launch`, and sets `b` behind
   /// it. `numThreads`, of a workgroup, are whole warps, each of `warpRows`.
+  /// Tiles have at most `mostRows`, if that is known.
   LaneValues(gpu::LaunchOp launch, OpBuilder &builder, int64_t numThreads,
-             int64_t warpRows);
+             int64_t warpRows, std::optional<int64_t> mostRows);
 
   /// Nothing for a type that is not distributed.
   std::optional<Layout> getLayout(VectorType type) const;
@@ -110,13 +112,18 @@ public:
   int64_t getColumn(int64_t element) const {
     return element / (2 * laneRows) * 2 + element % 2;
   }
+  /// The element itself, or one of the first row that stands for one of a row
+  /// that is in no tile: the neighbour of that in its column, so that no pair
+  /// is in two registers of a factor, of which ptxas makes a copy for each
+  /// product.
+  int64_t getUsed(VectorType type, int64_t element) const;
   /// The first one of a pair of neighbours in columns `2 * t` of 8.
   int64_t getPair(int64_t row, int64_t columns) const {
     return (columns * laneRows + row) * 2;
   }
 
   IndexBuilder b; ///< In front of what is converted.
-  const int64_t numThreads, warpRows, laneRows, numRows;
+  const int64_t numThreads, warpRows, laneRows, numRows, usedRows;
   LaneIndex index;
   WorkgroupMemory memory;
   DenseMap<Value, Value> shared; ///< Workgroup memory, by the vector read.

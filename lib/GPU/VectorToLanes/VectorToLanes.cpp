@@ -36,9 +36,9 @@ namespace {
 class Distribution {
 public:
   Distribution(gpu::LaunchOp launch, OpBuilder &builder, int64_t numThreads,
-               int64_t warpRows)
+               int64_t warpRows, std::optional<int64_t> mostRows)
       : body(launch.getBody().front()),
-        lanes(launch, builder, numThreads, warpRows), b(lanes.b) {}
+        lanes(launch, builder, numThreads, warpRows, mostRows), b(lanes.b) {}
 
   LogicalResult run() {
     if (failed(convert(llvm::make_range(b.getInsertionPoint(), body.end()))))
@@ -112,8 +112,7 @@ private:
             [&](auto own) { return convertVector(own); })
         .Case<vector::MultiDimReductionOp, vector::ContractionOp,
               vector::TransferReadOp, vector::GatherOp, vector::TransferWriteOp,
-              AnyInWarpOp>(
-            [&](auto own) { return convertToLanes(own, lanes); })
+              AnyInWarpOp>([&](auto own) { return convertToLanes(own, lanes); })
         .Default([&](Operation *other) { return convertElementwise(other); });
   }
 
@@ -130,6 +129,11 @@ private:
       types.push_back(getElementTypeOrSelf(vector));
     SmallVector<SmallVector<Value>> results(types.size());
     for (int64_t i = 0, end = lanes.getNumElements(type); i < end; ++i) {
+      if (int64_t used = lanes.getUsed(type, i); used != i) {
+        for (SmallVector<Value> &elements : results)
+          elements.push_back(Value(elements[used]));
+        continue;
+      }
       SmallVector<Value> operands;
       for (Value operand : op->getOperands())
         operands.push_back(isVector(operand) ? lanes.get(operand)[i] : operand);
@@ -239,9 +243,9 @@ struct DistributeToLanes
       }
       FailureOr<int64_t> warpRows = getWarpRows(launch);
       if (failed(warpRows) ||
-          failed(
-              Distribution(launch, builder, threads.getSExtValue(), *warpRows)
-                  .run()))
+          failed(Distribution(launch, builder, threads.getSExtValue(),
+                              *warpRows, getMostRows(launch))
+                     .run()))
         signalPassFailure();
     });
   }
