@@ -65,7 +65,7 @@ RULES = {
     "lib/MultiToken": STD
     + MLIR
     + COMPILER
-    + ["lib/Plan/", "lib/Reference/", "lib/Regions/"],
+    + ["lib/Kernel/", "lib/Plan/", "lib/Reference/", "lib/Regions/"],
     "lib/CPU": STD
     + MLIR
     + COMPILER

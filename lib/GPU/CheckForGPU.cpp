@@ -53,6 +53,10 @@ static LogicalResult check(AttentionOp op) {
   return success();
 }
 
+static LogicalResult check(MultiTokenAttentionOp op) {
+  return checkTypes(op, op.getElementType());
+}
+
 static LogicalResult check(MergeOp op) {
   return checkTypes(op, getElementTypeOrSelf(op.getLse1()));
 }
@@ -151,8 +155,9 @@ static LogicalResult check(linalg::LinalgOp op) {
 
 static LogicalResult checkOfDialect(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case<AttentionOp, MergeOp, CacheReadOp, CacheAppendOp, RopeOp,
-            BlockRangeOp>([](auto known) { return check(known); })
+      .Case<AttentionOp, MultiTokenAttentionOp, MergeOp, CacheReadOp,
+            CacheAppendOp, RopeOp, BlockRangeOp>(
+          [](auto known) { return check(known); })
       .Case([](ProjectionOp first) { // That a layer has become.
         return first.emitOpError("is not lowered for a GPU, and neither is an "
                                  "'attn.multi_head_attention', which has some");
@@ -184,7 +189,8 @@ static LogicalResult checkAll(Operation *root,
       return WalkResult::skip();
     if (failed(check(op)))
       return WalkResult::interrupt();
-    bool isOfElements = isa<linalg::LinalgOp, AttentionOp>(op);
+    bool isOfElements =
+        isa<linalg::LinalgOp, AttentionOp, MultiTokenAttentionOp>(op);
     return isOfElements ? WalkResult::skip() : WalkResult::advance();
   });
   return failure(result.wasInterrupted());

@@ -39,7 +39,7 @@ struct OwnDestinations : attn::impl::OwnDestinationsBase<OwnDestinations> {
     OpBuilder builder(&getContext());
     getOperation()->walk([&](DestinationStyleOpInterface op) {
       // What their destinations hold is not read.
-      if (!isa<AttentionOp, MergeOp, RopeOp>(op) ||
+      if (!isa<AttentionOp, MergeOp, MultiTokenAttentionOp, RopeOp>(op) ||
           !op.hasPureTensorSemantics())
         return;
       builder.setInsertionPoint(op);

@@ -25,7 +25,7 @@ def CheckForGPU : Pass<"attn-check-for-gpu"> {
 def OwnDestinations : Pass<"attn-own-destinations"> {
   let summary = "Give each attention a destination of its own";
   let description = [{
-    An `attn.attention`, `attn.merge` or `attn.rope` that writes into a `tensor.empty` that has
+    An `attn.attention`, `attn.merge`, `attn.multi_token_attention` or `attn.rope` that writes into a `tensor.empty` that has
     other uses, into a constant or into an argument gets a `tensor.empty` of its
     own. Otherwise bufferization would allocate a buffer for the second one where
     it is written, which may be in a branch that nothing leaves but the result.

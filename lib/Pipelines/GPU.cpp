@@ -8,6 +8,7 @@
 #include "lib/Attention/Passes.h"
 #include "lib/GPU/Passes.h"
 #include "lib/Kernel/Passes.h"
+#include "lib/MultiToken/Passes.h"
 #include "lib/Online/Passes.h"
 #include "lib/Pipelines/Pipelines.h"
 #include "lib/Pipelines/Stages.h"
@@ -29,6 +30,7 @@ static void addWorkgroupStage(OpPassManager &pm) {
   pm.addPass(attn::createCheckForGPU());
   pm.addPass(attn::createOwnDestinations());
   pm.addPass(attn::createRowsToElements());
+  pm.addPass(attn::createMultiTokenToElements());
   pm.addPass(attn::createSpecializeQueries({/*workgroups=*/true}));
   pm.addPass(attn::createPlanKernels({/*workgroups=*/true}));
   pm.addPass(attn::createSummarizeTables());

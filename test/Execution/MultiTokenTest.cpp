@@ -201,6 +201,21 @@ TEST(MultiToken, many_keys) {
   }
 }
 
+/// Element by element, as for a GPU, which has no f64.
+TEST(MultiToken, on_the_emulator) {
+  forSeeds(8400, numCases(16), [](std::uint64_t seed) {
+    MultiTokenSample sample = createMultiTokenSample(seed);
+    if (sample.text.type == ElementType::f64)
+      return;
+    SCOPED_TRACE(sample.placement);
+    EXPECT_EQ(runEverywhere(sample.text.write(),
+                            {sample.arguments.begin(), sample.arguments.end()},
+                            /*quantizeQueries=*/false, {"gpu-emulator"})
+                  .error,
+              "");
+  });
+}
+
 TEST(MultiToken, random) {
   forSeeds(8200, numCases(24), [](std::uint64_t seed) {
     MultiTokenSample sample = createMultiTokenSample(seed);

@@ -201,3 +201,30 @@ func.func @sink_of_each_row(%q: !rows, %s: tensor<2x?xf32>) -> !rows {
       sink(%s : tensor<2x?xf32>)
   return %r : !rows
 }
+
+// -----
+
+// Multi-token attention is lowered element by element, with what its mask captures.
+!rows = tensor<1x2x20x16xbf16>
+func.func @multi_token(%q: !rows, %kernel: tensor<2x2x3xf32>,
+                       %table: tensor<?xi1>) -> !rows {
+  %init = tensor.empty() : !rows
+  %r = attn.multi_token_attention ins(%q, %q, %q : !rows, !rows, !rows)
+      outs(%init : !rows) convolve_before(%kernel : tensor<2x2x3xf32>)
+      mask (%b, %h, %p, %j) captures(%x = %table : tensor<?xi1>) {
+    %keep = tensor.extract %x[%j] : tensor<?xi1>
+    attn.yield %keep : i1
+  }
+  return %r : !rows
+}
+
+// -----
+
+!rows = tensor<1x2x20x16xf64>
+func.func @multi_token_in_f64(%q: !rows, %kernel: tensor<2x2x3xf64>) -> !rows {
+  %init = tensor.empty() : !rows
+  // expected-error @+1 {{'attn.multi_token_attention' op is lowered for a GPU in f32, f16 and bf16 only, got f64}}
+  %r = attn.multi_token_attention ins(%q, %q, %q : !rows, !rows, !rows)
+      outs(%init : !rows) convolve_before(%kernel : tensor<2x2x3xf64>)
+  return %r : !rows
+}
