@@ -64,16 +64,22 @@ void CaptureGradients::add(double s, std::int64_t b, std::int64_t h,
     interpreter->evaluate(leading, captures);
     const double *value =
         std::get_if<double>(&interpreter->getLast(variable.value));
-    // Outside of the tensor, and so of no effect (A12), or without neighbours.
-    if (!value || !std::isfinite(*value))
+    // Outside of the tensor, and so of no effect (A12).
+    if (!value)
       continue;
-    double step = (rounds ? 1e-2 : 1e-4) * std::fmax(1, std::fabs(*value));
     std::size_t at = 0;
     if (mlir::Operation *load = variable.value.getDefiningOp())
       for (auto [size, index] : llvm::zip(
                shapes[variable.capture], llvm::drop_begin(load->getOperands())))
         at = at * std::size_t(size) +
              std::get<llvm::APInt>(interpreter->getLast(index)).getZExtValue();
+    reference::ErrorSum &error = errors[variable.capture][at];
+    if (!std::isfinite(*value)) { // Without neighbours.
+      if (of.gradient != 0)
+        error.forget();
+      continue;
+    }
+    double step = (rounds ? 1e-2 : 1e-4) * std::fmax(1, std::fabs(*value));
     auto evaluate = [&](double x) {
       Datum score = interpreter->evaluate(leading, captures, variable.value, x);
       const double *number = std::get_if<double>(&score);
@@ -83,7 +89,6 @@ void CaptureGradients::add(double s, std::int64_t b, std::int64_t h,
         rounds ? reference::Slope{reference::differentiate(evaluate, step)}
                : reference::findSlope(evaluate, step);
     sums[variable.capture][at] += of.gradient * slope.value;
-    reference::ErrorSum &error = errors[variable.capture][at];
     error.add(reference::square(of.ownScale * slope.value));
     together[{variable.capture, at}] += of.sharedScale * slope.value;
     if (!slope.isKnown && of.gradient != 0)
