@@ -73,7 +73,8 @@ Status Parameters::add(const detail::DeclarationPtr &declaration) {
       return Error{what + "sizes of at least 0, or dynamic, got " +
                        std::to_string(size),
                    {}};
-  if (isFloat8(declaration->type))
+  // Of the kernel's own, which are there before, caches may be.
+  if (numReserved > 0 && isFloat8(declaration->type))
     return Error{what + "a type that not only caches have, got " +
                      string(nameOf(declaration->type)),
                  {}};

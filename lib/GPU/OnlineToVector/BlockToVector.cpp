@@ -223,6 +223,7 @@ private:
     b.setInsertionPointToStart(branch.elseBlock());
     scf::YieldOp::create(b, rescaled);
     b.setInsertionPointToStart(branch.thenBlock());
+    next = arith::MaximumFOp::create(b, before, next); // NaN stays.
     // The difference of equal infinities would be NaN.
     Value factor = b.select(grows, emitFactor(), b.real(next, 1.0));
     for (Value &part : {std::ref(rescaled[0]), std::ref(rescaled[2])})
