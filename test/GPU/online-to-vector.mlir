@@ -25,7 +25,7 @@
 // CHECK: %[[SCALED:.*]] = arith.mulf %[[M]], %{{.*}} : vector<16xf32>
 // CHECK: %[[ANY:.*]] = attn.any_in_warp %[[GROWS]] : vector<16xi1>
 // CHECK: %[[STATE:.*]]:2 = scf.if %[[ANY]] -> (vector<16x64xf32>, vector<16xf32>) {
-// CHECK: %[[MOST:.*]] = arith.maximumf %{{.*}}, %[[SCALED]] : vector<16xf32>
+// CHECK: %[[MOST:.*]] = arith.maximumf %[[SCALED]], %{{.*}} : vector<16xf32>
 // CHECK: %[[OWN:.*]] = math.exp2 %{{.*}} : vector<16xf32>
 // CHECK: %[[FACTOR:.*]] = arith.select %[[GROWS]], %[[OWN]], %{{.*}} : vector<16xi1>, vector<16xf32>
 // CHECK: vector.shape_cast %[[FACTOR]]
