@@ -362,10 +362,12 @@ static int64_t chooseKeysOfBlock(OnlineLayout layout, Type type, Type stored,
                                  int64_t size, const CacheModel &model) {
   size = std::max<int64_t>(size, 1);
   // Matrix units do not multiply f32. Whatever is stored, tiles are of it, and
-  // none leaves the unit that parts of keys are made of.
+  // none leaves the unit that parts of keys are made of. What they are copied
+  // to has 16 rows at least.
   if (layout == OnlineLayout::Mma && type.isF32())
-    return std::min(model.getStreamedKeys(size * 4, /*isInteger=*/false),
-                    kMostKeysOfBlock);
+    return std::clamp<int64_t>(
+        model.getStreamedKeys(size * 4, /*isInteger=*/false), 16,
+        kMostKeysOfBlock);
   if (layout == OnlineLayout::Rows) {
     int64_t bytes = size * stored.getIntOrFloatBitWidth() / 8;
     return model.getStreamedKeys(bytes, isa<IntegerType>(stored));
