@@ -225,7 +225,7 @@ func.func @backward_of_group(%q: tensor<1x8x17x64xf32>, %k: tensor<1x1x512x64xf3
 // Blocks of f32 on GPUs fill the 16 rows that they are copied to.
 // CHECK-LABEL: func.func @long_heads
 // GPU-LABEL: func.func @long_heads
-// GPU: attn.plan = #attn.plan<layout = mma, {{.*}}head_size = 128, keys = 16>
+// GPU: attn.plan = #attn.plan<layout = mma, {{.*}}head_size = 128, keys = 16, {{.*}}>
 func.func @long_heads(%q: tensor<1x2x64x128xf32>) -> tensor<1x2x64x128xf32> {
   %r = attn.attention
       ins(%q, %q, %q : tensor<1x2x64x128xf32>, tensor<1x2x64x128xf32>,
