@@ -152,33 +152,21 @@ static Expected<HostArgument> parseScalar(const std::string &what,
 //===----------------------------------------------------------------------===//
 
 /// Elements of f32 as those of a type that NumPy does not have.
-template <typename T>
-static Expected<NpyArray> roundElements(const NpyArray &array) {
-  Expected<NpyArray> result =
-      NpyArray::allocate(elementTypeOf<T>, array.shape());
+static Expected<NpyArray> roundElements(const NpyArray &array,
+                                        ElementType type) {
+  Expected<NpyArray> result = NpyArray::allocate(type, array.shape());
   if (!result)
     return result;
   const std::byte *from = array.bytes().data();
-  for (std::size_t i = 0; i < result->bytes().size(); i += sizeof(T)) {
-    float wide;
-    std::memcpy(&wide, from + i / sizeof(T) * sizeof(wide), sizeof(wide));
-    T narrow(wide);
-    std::memcpy(result->bytes().data() + i, &narrow, sizeof(narrow));
-  }
+  visitElementType(type, [&]<typename T>(std::type_identity<T>) {
+    for (std::size_t i = 0; i < result->bytes().size(); i += sizeof(T)) {
+      float wide;
+      std::memcpy(&wide, from + i / sizeof(T) * sizeof(wide), sizeof(wide));
+      T narrow = T(wide);
+      std::memcpy(result->bytes().data() + i, &narrow, sizeof(narrow));
+    }
+  });
   return result;
-}
-
-static Expected<NpyArray> roundElements(NpyArray array, ElementType type) {
-  switch (type) {
-  case ElementType::bf16:
-    return roundElements<bf16>(array);
-  case ElementType::f8e4m3fn:
-    return roundElements<f8e4m3fn>(array);
-  case ElementType::f8e5m2:
-    return roundElements<f8e5m2>(array);
-  default:
-    return array;
-  }
 }
 
 static Expected<HostArgument> loadGiven(const Signature &signature,
@@ -193,8 +181,9 @@ static Expected<HostArgument> loadGiven(const Signature &signature,
     Expected<NpyArray> array = readNpy(text);
     if (!array)
       return makeError(what + ": " + array.error().message);
-    if (array->type() == ElementType::f32)
-      array = roundElements(std::move(*array), parameter.type);
+    if (array->type() == ElementType::f32 &&
+        (parameter.type == ElementType::bf16 || isFloat8(parameter.type)))
+      array = roundElements(*array, parameter.type);
     if (!array)
       return makeError(what + ": " + array.error().message);
     return HostArgument{std::move(*array), text};
@@ -341,31 +330,12 @@ static Expected<HostArgument> makeRandom(const Parameter &parameter,
       NpyArray::allocate(parameter.type, std::move(shape));
   if (!array)
     return array.error();
-  switch (parameter.type) {
-  case ElementType::f64:
-    fillNormal<double>(*array, deviation, random);
-    break;
-  case ElementType::f32:
-    fillNormal<float>(*array, deviation, random);
-    break;
-  case ElementType::f16:
-    fillNormal<f16>(*array, deviation, random);
-    break;
-  case ElementType::bf16:
-    fillNormal<bf16>(*array, deviation, random);
-    break;
-  case ElementType::f8e4m3fn:
-    fillNormal<f8e4m3fn>(*array, deviation, random);
-    break;
-  case ElementType::f8e5m2:
-    fillNormal<f8e5m2>(*array, deviation, random);
-    break;
-  case ElementType::i1:
+  if (parameter.type == ElementType::i1)
     fillBooleans(*array, random);
-    break;
-  default:
-    break;
-  }
+  else if (isRandom)
+    visitElementType(parameter.type, [&]<typename T>(std::type_identity<T>) {
+      fillNormal<T>(*array, deviation, random);
+    });
   return HostArgument{std::move(*array), source};
 }
 

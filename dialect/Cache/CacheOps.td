@@ -162,8 +162,9 @@ def Attn_CacheReadOp : Attn_CacheOp<"cache_read", [
     - (C10) `lengths`, `(B)` of i32 or i64 from 0 to 2^61, are the numbers of rows
       that are stored. `n` is the operand `size`, or static in the result's type.
     - (C11) The result's element type is that of the cache or a wider float of at
-      least 16 bits; of an i8 cache f32, f16 or bf16, to which the product with the scale is rounded
-      from f32. An attention may compute with the product before it is rounded.
+      least 16 bits; of an i8 cache f32, f16 or bf16, to which the product with the
+      scale is rounded from f32. An attention may compute with the product before it
+      is rounded.
     - (C12) The rows of positions from `lengths[b]` on, and in a ring those before
       `lengths[b] - capacity`, are *absent*. A position of an `attn.attention`
       whose mask keeps an absent row of its key or value is an error at run time:

@@ -110,12 +110,13 @@ Expected<Accuracy> DecodeWorkload::checkAt(const ColdCaches::Cache &cache,
     }
     if (isFloat8(type)) {
       seen.fill([&](Index i) {
-        const std::byte *element =
-            memory.data() + rows[std::size_t(i / size)] * stored + i % size;
-        auto bits = std::uint8_t(*element);
-        return double(type == ElementType::f8e5m2
-                          ? float(f8e5m2::fromBits(bits))
-                          : float(f8e4m3fn::fromBits(bits)));
+        Index row = rows[std::size_t(i / size)];
+        return visitElementType(type, [&]<typename T>(std::type_identity<T>) {
+          T element;
+          std::memcpy(&element, memory.data() + row * stored + i % size,
+                      sizeof(element));
+          return double(element);
+        });
       });
       return seen;
     }
