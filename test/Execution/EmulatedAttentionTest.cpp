@@ -175,9 +175,10 @@ TEST(EmulatedAttention, FourStages) {
 }
 
 /// Warps of 32 rows, of which the last tile has few. Queries of the longer
-/// heads are read from workgroup memory.
+/// heads are read from workgroup memory. Of 104 elements, which end with
+/// zeros, half of the threads copy the 32 keys of a block.
 TEST(EmulatedAttention, TallWarps) {
-  for (std::int64_t headSize : {40, 64, 128}) {
+  for (std::int64_t headSize : {40, 64, 104, 128}) {
     SCOPED_TRACE(headSize);
     LoweredAttention attention = lower(headSize, /*warpRows=*/32);
     expectRight(attention.kernels, "attend_kernel",

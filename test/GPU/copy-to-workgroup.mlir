@@ -123,6 +123,51 @@ func.func @beside_queries(%x: memref<32x256xf16>, %y: !rows, %out: memref<32x64x
 
 // -----
 
+!rows = memref<?x64xf16>
+!block = memref<?x64xf16, strided<[64, 1], offset: ?>>
+
+// Three warps copy 12 rows at once. Of 64, 5 rounds leave 4, which the first 4 times 8
+// threads copy.
+// CHECK-LABEL: func.func @uneven
+// CHECK: gpu.launch
+// CHECK: %[[OWN:.*]] = arith.divui %{{.*}}, %c8
+// CHECK: scf.for %{{[^ ]*}} = %c0 to %{{[^ ]*}} step %c64
+// CHECK: gpu.barrier
+// CHECK: scf.if
+// CHECK-COUNT-5: nvvm.cp.async
+// CHECK-NOT: nvvm.cp.async
+// CHECK: %[[HAS:.*]] = arith.cmpi slt, %[[OWN]], %c4
+// CHECK-NEXT: scf.if %[[HAS]]
+// CHECK: nvvm.cp.async
+// CHECK-NOT: nvvm.cp.async
+// CHECK: } else {
+// CHECK: scf.for {{.*}} to %c64 step %c12
+func.func @uneven(%y: !rows, %out: memref<48x64xf32>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %c96 = arith.constant 96 : index
+  %h0 = arith.constant 0.0 : f16
+  %zero = arith.constant dense<0.0> : vector<48x64xf32>
+  %a = arith.constant dense<1.0> : vector<48x64xf16>
+  gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
+             threads(%tx, %ty, %tz) in (%sx = %c96, %sy = %c1, %sz = %c1) {
+    %s = scf.for %i = %c0 to %n step %c64 iter_args(%r = %zero) -> (vector<48x64xf32>) {
+      %count = affine.min affine_map<(d0)[s0] -> (s0 - d0, 64)>(%i)[%n]
+      %block = memref.subview %y[%i, 0] [%count, 64] [1, 1] : !rows to !block
+      %b = vector.transfer_read %block[%c0, %c0], %h0 {in_bounds = [false, true]} : !block, vector<64x64xf16>
+      %t = vector.contract {indexing_maps = [affine_map<(q, d, j) -> (q, j)>, affine_map<(q, d, j) -> (j, d)>, affine_map<(q, d, j) -> (q, d)>], iterator_types = ["parallel", "parallel", "reduction"]}
+          %a, %b, %r : vector<48x64xf16>, vector<64x64xf16> into vector<48x64xf32>
+      scf.yield %t : vector<48x64xf32>
+    }
+    vector.transfer_write %s, %out[%c0, %c0] {in_bounds = [true, true]} : vector<48x64xf32>, memref<48x64xf32>
+    gpu.terminator
+  }
+  return
+}
+
+// -----
+
 !rows = memref<?x16xbf16>
 !block = memref<16x16xbf16, strided<[16, 1], offset: ?>>
 

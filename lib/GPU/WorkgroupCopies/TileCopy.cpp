@@ -130,11 +130,9 @@ public:
     });
   }
 
-  /// Whether all rows of the tile can be copied without a question which of
-  /// them this thread has.
-  bool isEven() {
-    return type.getDimSize(0) % rowsAtOnce == 0 && hasWholeChunks();
-  }
+  /// Whether the elements that become a chunk are there all or none, as those
+  /// that are converted have to be.
+  bool hasWholeChunks() { return !isConverted || numColumns % chunkSize == 0; }
 
   Value emitIsWhole() {
     return b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::sge, numRows,
@@ -179,9 +177,7 @@ private:
     Value distance = b.mul(parts.getStrides()[0], rowsAtOnce * elementBytes);
     auto [strides, offset] = type.getStridesAndOffset();
     int64_t tileDistance = strides[0] * elementBytes;
-    for (int64_t row = 0; row < type.getDimSize(0); row += rowsAtOnce) {
-      if (row > 0)
-        from = b.add(from, distance);
+    auto emitRow = [&](int64_t row) {
       for (int64_t chunk = 0; chunk < chunks; chunk += neighbours) {
         int64_t bytes = chunk * kChunkBytes;
         Value existing;
@@ -197,6 +193,16 @@ private:
             pointerTo(from, bytes, NVVM::NVVMMemorySpace::Global), kChunkBytes,
             NVVM::LoadCacheModifierKind::CG, existing);
       }
+    };
+    int64_t tileRows = type.getDimSize(0);
+    for (int64_t row = 0; row < tileRows; row += rowsAtOnce) {
+      if (row > 0)
+        from = b.add(from, distance);
+      // In the last round, some threads may have no row left.
+      if (row + rowsAtOnce <= tileRows)
+        emitRow(row);
+      else
+        b.when(b.isLess(firstRow, tileRows - row), [&] { emitRow(row); });
     }
   }
 
@@ -229,10 +235,6 @@ private:
       return element;
     return emitElement(b, element, scale, type.getElementType());
   }
-
-  /// Whether the elements that become a chunk are there all or none, as those
-  /// that are converted have to be.
-  bool hasWholeChunks() { return !isConverted || numColumns % chunkSize == 0; }
 
   /// A loop that nobody unrolls: unrolled, it would hold what it loads in
   /// registers, or be long code that seldom runs.
@@ -347,7 +349,7 @@ Value attn::emitFirstAddress(ImplicitLocOpBuilder &b, WorkgroupThreads threads,
 Value attn::emitIsWholeTile(ImplicitLocOpBuilder &b, WorkgroupThreads threads,
                             TileSource source, Value tile) {
   CopyEmitter copy(b, threads, source, tile);
-  if (!copy.isEven())
+  if (!copy.hasWholeChunks())
     return arith::ConstantOp::create(b, b.getBoolAttr(false));
   return copy.emitIsWhole();
 }

@@ -64,8 +64,8 @@ bool isConvertedTile(Value memory, ShapedType tile);
 void emitTileCopy(ImplicitLocOpBuilder &builder, WorkgroupThreads threads,
                   TileSource source, Value tile, Value isAligned);
 
-/// Whether `source` has all rows of `tile`, and threads have equally many, so
-/// that `emitWholeTileCopy` can copy them.
+/// Whether `source` has all rows of `tile`, so that `emitWholeTileCopy` can
+/// copy them.
 Value emitIsWholeTile(ImplicitLocOpBuilder &builder, WorkgroupThreads threads,
                       TileSource source, Value tile);
 
