@@ -24,6 +24,10 @@ struct KeySet {
   bool isNoneIfEmpty = false;
   /// Where it is not the case may lie between keys where it is.
   bool hasGaps = false;
+  /// Whether there are none in a block that has keys, where one comparison
+  /// tells: of those on one side of a bound, it need not be cut off at the
+  /// block's other end.
+  std::optional<SymbolicFlag> isEmpty = std::nullopt;
 
   /// Empty for certain, whatever the rest of the block.
   bool isNone() const { return low.least >= high.greatest; }
@@ -45,10 +49,12 @@ public:
     return select(condition, all(), none());
   }
   KeySet below(const SymbolicNumber &bound) {
-    return {block.low, n.min(block.high, bound)};
+    return {block.low, n.min(block.high, bound), /*isNoneIfEmpty=*/false,
+            /*hasGaps=*/false, n.isAtMost(bound, block.low)};
   }
   KeySet from(const SymbolicNumber &bound) {
-    return {n.max(block.low, bound), block.high};
+    return {n.max(block.low, bound), block.high, /*isNoneIfEmpty=*/false,
+            /*hasGaps=*/false, n.isAtMost(block.high, bound)};
   }
 
   KeySet intersect(const KeySet &lhs, const KeySet &rhs);
@@ -58,7 +64,7 @@ public:
                 const KeySet &ifFalse);
 
   SymbolicFlag isEmpty(const KeySet &keys) {
-    return n.isAtMost(keys.high, keys.low);
+    return keys.isEmpty ? *keys.isEmpty : n.isAtMost(keys.high, keys.low);
   }
   SymbolicFlag isNotEmpty(const KeySet &keys) {
     return n.isLess(keys.low, keys.high);

@@ -23,9 +23,14 @@ func.func @plain(%q: !q, %k: !k, %acc: !q, %m: !l, %l: !l, %n: index)
   return %r#0, %r#1, %r#2 : !q, !l, !l
 }
 
-// Nothing is known of the position: the verdict is code. Empty blocks are
-// skipped; exact ones leave out hidden products.
+// Nothing is known of the position: the verdict is code, of one comparison with each
+// bound. Empty blocks are skipped; exact ones leave out hidden products.
 // CHECK-LABEL: func.func @causal
+// CHECK-NOT: arith.minsi
+// CHECK-NOT: arith.maxsi
+// CHECK: arith.cmpi sle
+// CHECK: arith.cmpi slt
+// CHECK-NOT: arith.cmpi
 // CHECK: scf.if %{{.*}} -> (tensor<16x32xf32>, tensor<32xf32>, tensor<32xf32>) {
 // CHECK-NEXT: scf.yield
 // CHECK-NEXT: } else {
