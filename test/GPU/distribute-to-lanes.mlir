@@ -6,11 +6,13 @@
 
 // One warp: a product of 16 x 16 by 32 x 16, transposed, is four of m16n8k16. The
 // first factor comes from memory in the layout of the accumulator; the second one
-// stays in workgroup memory.
+// stays in workgroup memory, where a lane's row is found once, at the start.
 // CHECK-LABEL: func.func @product
 // CHECK: gpu.launch {{.*}} dynamic_shared_memory_size %c3072_i32
 // CHECK: %[[BASE:.*]] = gpu.dynamic_shared_memory
 // CHECK: %[[VIEW:.*]] = memref.view %[[BASE]]{{.*}} to memref<2x32x24xf16, #gpu.address_space<workgroup>>
+// CHECK: %[[ROW:.*]] = arith.muli %{{.*}}, %c24 : index
+// CHECK: %[[OWN:.*]] = arith.addi %[[ROW]], %{{.*}} : index
 // A lane loads 4 neighbours of each of its two rows at once, of rows that are
 // aligned, and exchanges pairs with the other lanes of the row.
 // CHECK: vector.load {{.*}} {alignment = 8 : i64} : memref<16x16xf16>, vector<4xf16>
@@ -18,9 +20,11 @@
 // CHECK: } else {
 // CHECK-COUNT-8: memref.load {{.*}} memref<16x16xf16>
 // CHECK: %[[TILE:.*]] = memref.subview %[[VIEW]]
-// CHECK: nvgpu.ldmatrix %[[TILE]]{{.*}} {numTiles = 4 : i32, transpose = false}
+// CHECK: %[[FIRST:.*]] = arith.addi %[[OWN]], %c768 : index
+// CHECK: %[[LANE:.*]] = memref.reinterpret_cast %[[TILE]] to offset: [%[[FIRST]]], sizes: [32, 16], strides: [24, 1]
+// CHECK: nvgpu.ldmatrix %[[LANE]][%c0, %c0] {numTiles = 4 : i32, transpose = false}
 // CHECK-COUNT-2: nvvm.mma.sync
-// CHECK: nvgpu.ldmatrix {{.*}} {numTiles = 4 : i32, transpose = false}
+// CHECK: nvgpu.ldmatrix %[[LANE]][%c16, %c0] {numTiles = 4 : i32, transpose = false}
 // CHECK-COUNT-2: nvvm.mma.sync
 // A row is in four lanes.
 // CHECK: gpu.shuffle xor %{{.*}}, %c1_i32

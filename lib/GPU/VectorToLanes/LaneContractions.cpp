@@ -41,23 +41,10 @@ public:
       : lanes(lanes), b(lanes.b), factors(factors),
         rhsType(cast<MemRefType>(factors.rhs.getType())),
         element(rhsType.getElementType()) {
-    // Lanes 8 * i to 8 * i + 7 have the addresses of the rows of matrix i.
-    Value eight = b.index(8), two = b.index(2);
-    Value row = b.rem(lanes.index.lane, eight);
-    Value matrix = b.div(lanes.index.lane, eight);
-    Value inner = b.mul(b.rem(matrix, two), eight);
-    Value outer = b.mul(b.div(matrix, two), eight);
-    // Of the second factor, matrix 1 is along k, and the last two along n.
-    firstN = outer;
-    firstK = inner;
-    Value &rowsOfRhs = factors.isTransposed ? firstN : firstK;
-    rowsOfRhs = b.add(rowsOfRhs, row);
-    if (!factors.lhs)
-      return;
-    // Of the first one, matrix 1 is along m.
-    Value warp = b.div(lanes.index.thread, kLanesOfWarp);
-    firstM = b.add(b.mul(warp, lanes.warpRows), b.add(inner, row));
-    firstKOfLhs = outer;
+    auto [ofLhs, ofRhs] = emitOffsets();
+    rhs = emitView(factors.rhs, ofRhs);
+    if (factors.lhs)
+      lhs = emitView(factors.lhs, ofLhs);
   }
 
   /// Adds the product to `sums`, a fragment (M, N) of f32.
@@ -88,8 +75,7 @@ private:
   SmallVector<Value> getRows(int64_t row, int64_t k) {
     SmallVector<Value> result;
     if (factors.lhs) {
-      Value first = b.add(firstM, 8 * row), column = b.add(firstKOfLhs, k);
-      Value tiles = load(factors.lhs, {first, column}, /*transpose=*/false);
+      Value tiles = load(lhs, 8 * row, k, /*transpose=*/false);
       for (int64_t i = 0; i < 4; ++i)
         result.push_back(toRegister(vector::ExtractOp::create(b, tiles, i)));
       return result;
@@ -111,17 +97,63 @@ private:
   }
 
   Value loadRhs(int64_t n, int64_t k) {
-    Value column = b.add(firstN, n);
-    Value depth = b.add(firstK, k);
     if (factors.isTransposed)
-      return load(factors.rhs, {column, depth}, /*transpose=*/false);
-    return load(factors.rhs, {depth, column}, /*transpose=*/true);
+      return load(rhs, n, k, /*transpose=*/false);
+    return load(rhs, k, n, /*transpose=*/true);
   }
 
-  Value load(Value memory, ValueRange indices, bool transpose) {
-    return nvgpu::LdMatrixOp::create(b, VectorType::get({4, 2}, element),
-                                     memory, indices, transpose,
-                                     /*numTiles=*/4);
+  Value load(Value memory, int64_t row, int64_t column, bool transpose) {
+    return nvgpu::LdMatrixOp::create(
+        b, VectorType::get({4, 2}, element), memory,
+        ValueRange{b.index(row), b.index(column)}, transpose,
+        /*numTiles=*/4);
+  }
+
+  /// Where the rows of both factors begin whose addresses this lane has. Found
+  /// at the start of the launch, for the products of all branches: in them,
+  /// each would be a sum of its own, which no pass hoists.
+  std::pair<Value, Value> emitOffsets() {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointAfterValue(lanes.index.lane);
+    // Lanes 8 * i to 8 * i + 7 have the addresses of the rows of matrix i.
+    Value eight = b.index(8), two = b.index(2);
+    Value row = b.rem(lanes.index.lane, eight);
+    Value matrix = b.div(lanes.index.lane, eight);
+    Value inner = b.mul(b.rem(matrix, two), eight);
+    Value outer = b.mul(b.div(matrix, two), eight);
+    auto getOffset = [&](Value tile, Value row, Value column) {
+      auto [strides, offset] =
+          cast<MemRefType>(tile.getType()).getStridesAndOffset();
+      return b.add(b.mul(row, strides[0]), column);
+    };
+    // Of the second factor, matrix 1 is along k, and the last two along n.
+    Value ofLhs, ofRhs = factors.isTransposed
+                             ? getOffset(factors.rhs, b.add(outer, row), inner)
+                             : getOffset(factors.rhs, b.add(inner, row), outer);
+    // Of the first one, matrix 1 is along m.
+    Value warp = b.div(lanes.index.thread, kLanesOfWarp);
+    Value rowOfLhs = b.add(b.mul(warp, lanes.warpRows), b.add(inner, row));
+    if (factors.lhs)
+      ofLhs = getOffset(factors.lhs, rowOfLhs, outer);
+    return {ofLhs, ofRhs};
+  }
+
+  /// A view of a tile that begins with an element of it.
+  Value emitView(Value tile, Value offset) {
+    auto type = cast<MemRefType>(tile.getType());
+    auto [strides, ofTile] = type.getStridesAndOffset();
+    // What no iteration changes is the first term, which is added to the
+    // pointer before a loop.
+    offset = b.add(
+        offset, memref::ExtractStridedMetadataOp::create(b, tile).getOffset());
+    auto layout =
+        StridedLayoutAttr::get(b.getContext(), ShapedType::kDynamic, strides);
+    auto own = MemRefType::get(type.getShape(), type.getElementType(), layout,
+                               type.getMemorySpace());
+    return memref::ReinterpretCastOp::create(
+        b, own, tile, OpFoldResult(offset),
+        getAsIndexOpFoldResult(b.getContext(), type.getShape()),
+        getAsIndexOpFoldResult(b.getContext(), strides));
   }
 
   void multiply(ArrayRef<Value> lhs, Value tiles, int64_t half,
@@ -148,8 +180,9 @@ private:
   const ProductFactors &factors;
   MemRefType rhsType;
   Type element;
-  // Where the rows begin whose addresses this lane has.
-  Value firstN, firstK, firstM, firstKOfLhs;
+  /// Views of the factors that begin with the first row whose address this lane
+  /// has; that of the first one is null if it is in registers.
+  Value lhs, rhs;
 };
 
 } // namespace
