@@ -123,6 +123,51 @@ func.func @beside_queries(%x: memref<32x256xf16>, %y: !rows, %out: memref<32x64x
 
 // -----
 
+!rows = memref<?x256xf16>
+!block = memref<64x256xf16, strided<[256, 1], offset: ?>>
+
+// Of two stages, what is asked for the copies of the next iteration decides its branch,
+// too.
+// CHECK-LABEL: func.func @branch
+// CHECK-SAME: %[[BOUND:[^,]*]]: index,
+// CHECK: %[[FIRST:.*]] = arith.cmpi sgt, %[[BOUND]], %c0
+// CHECK: scf.for %[[I:[^ ]*]] = %c0 {{.*}}, %[[READ:[^ ]*]] = %[[FIRST]]) ->
+// CHECK: %[[AHEAD:.*]] = arith.addi %[[I]], %c64
+// CHECK: %[[NEXT:.*]] = arith.cmpi sgt, %[[BOUND]], %[[AHEAD]]
+// CHECK: nvvm.cp.async
+// CHECK: nvgpu.device_async_create_group
+// CHECK: scf.if %[[READ]] -> (vector<32x256xf32>)
+// CHECK: scf.yield {{.*}}, %[[NEXT]] :
+func.func @branch(%bound: index, %y: !rows, %out: memref<32x256xf32>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %h0 = arith.constant 0.0 : f16
+  %zero = arith.constant dense<0.0> : vector<32x256xf32>
+  %a = arith.constant dense<1.0> : vector<32x64xf16>
+  gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
+             threads(%tx, %ty, %tz) in (%sx = %c64, %sy = %c1, %sz = %c1) {
+    %s = scf.for %i = %c0 to %n step %c64 iter_args(%r = %zero) -> (vector<32x256xf32>) {
+      %visible = arith.cmpi sgt, %bound, %i : index
+      %u = scf.if %visible -> (vector<32x256xf32>) {
+        %block = memref.subview %y[%i, 0] [64, 256] [1, 1] : !rows to !block
+        %b = vector.transfer_read %block[%c0, %c0], %h0 {in_bounds = [true, true]} : !block, vector<64x256xf16>
+        %t = vector.contract {indexing_maps = [affine_map<(q, d, j) -> (q, j)>, affine_map<(q, d, j) -> (j, d)>, affine_map<(q, d, j) -> (q, d)>], iterator_types = ["parallel", "parallel", "reduction"]}
+            %a, %b, %r : vector<32x64xf16>, vector<64x256xf16> into vector<32x256xf32>
+        scf.yield %t : vector<32x256xf32>
+      } else {
+        scf.yield %r : vector<32x256xf32>
+      }
+      scf.yield %u : vector<32x256xf32>
+    }
+    vector.transfer_write %s, %out[%c0, %c0] {in_bounds = [true, true]} : vector<32x256xf32>, memref<32x256xf32>
+    gpu.terminator
+  }
+  return
+}
+
+// -----
+
 !rows = memref<?x64xf16>
 !block = memref<?x64xf16, strided<[64, 1], offset: ?>>
 

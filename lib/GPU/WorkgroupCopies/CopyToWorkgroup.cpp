@@ -24,6 +24,7 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Interfaces/ValueBoundsOpInterface.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
 
 #include <algorithm>
@@ -101,6 +102,7 @@ public:
       return failure();
     for (StagedTile &tile : tiles)
       prepare(tile);
+    findBranches();
     SmallVector<Value> carried = emitPrologue();
     replaceLoop(carried);
     size_t count = carried.size();
@@ -201,6 +203,28 @@ private:
     return result;
   }
 
+  /// The outermost branches that tiles are read in, of which each iteration
+  /// decides those of the next one, where it asks so much for its copies.
+  void findBranches() {
+    if (numStages != 2 || loadsAhead())
+      return;
+    llvm::SmallSetVector<Operation *, 2> found;
+    for (StagedTile &tile : tiles)
+      for (vector::TransferReadOp read : tile.reads)
+        if (Operation *op = loop.getBody()->findAncestorOpInBlock(*read);
+            op != read)
+          found.insert(op);
+    for (Operation *op : found)
+      branches.push_back(cast<scf::IfOp>(op));
+  }
+
+  SmallVector<Value> emitBranchConditions(Value iv) {
+    LaterIteration iteration(b, loop, iv);
+    return llvm::map_to_vector(branches, [&](scf::IfOp branch) {
+      return iteration.get(branch.getCondition());
+    });
+  }
+
   /// Whether something of iterations is loaded, which past the last one there
   /// may be none of.
   bool loadsAhead() {
@@ -266,11 +290,13 @@ private:
                                ? tile.isAligned
                                : emitIsAlignedFor(b, source.rows, tile.type));
       views.push_back(emitTileView(b, tile.buffer, stage, tile.type));
-      for (Value part : {areAligned.back(),
-                         emitIsWholeTile(b, threads, source, views.back()),
-                         conditions.back()})
-        isSimple = b.bitAnd(isSimple, part);
+      isSimple = b.bitAnd(isSimple, areAligned.back());
     }
+    // What is the same in each iteration comes first, so that it is asked once.
+    for (auto [source, condition, view] :
+         llvm::zip_equal(sources, conditions, views))
+      for (Value part : {emitIsWholeTile(b, threads, source, view), condition})
+        isSimple = b.bitAnd(isSimple, part);
     if (exists && llvm::none_of(sources, [&](const TileSource &source) {
           return endsWithLoop(source.rows, iv);
         }))
@@ -298,8 +324,8 @@ private:
   }
 
   /// What the loop carries beside its own: the youngest group, the stage, that
-  /// of the iteration before if there are others, and the addresses of the
-  /// copies that an iteration starts.
+  /// of the iteration before if there are others, the addresses of the copies
+  /// that an iteration starts, and what decides its branches.
   SmallVector<Value> emitPrologue() {
     // What shares the memory, or the loop if it ran before, may be read still.
     gpu::BarrierOp::create(b);
@@ -314,6 +340,7 @@ private:
     if (numStages > 2)
       carried.push_back(stageNumber(numStages - 1));
     llvm::append_range(carried, addresses);
+    llvm::append_range(carried, emitBranchConditions(loop.getLowerBound()));
     return carried;
   }
 
@@ -352,7 +379,9 @@ private:
 
   void emitIteration(ValueRange carried) {
     Value group = carried[0], stage = carried[1];
-    ValueRange addresses = carried.drop_front(numStages > 2 ? 3 : 2);
+    ValueRange conditions = carried.take_back(branches.size()),
+               addresses = carried.drop_front(numStages > 2 ? 3 : 2)
+                               .drop_back(branches.size());
     nvgpu::DeviceAsyncWaitOp::create(b, group,
                                      b.getI32IntegerAttr(numStages - 2));
     gpu::BarrierOp::create(b);
@@ -373,6 +402,9 @@ private:
     if (numStages > 2)
       next.push_back(stage);
     llvm::append_range(next, emitNextAddresses(addresses));
+    llvm::append_range(next, emitBranchConditions(ahead));
+    for (auto [branch, condition] : llvm::zip_equal(branches, conditions))
+      branch.getConditionMutable().assign(condition);
     auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
     unsigned first = yield.getNumOperands() - next.size();
     for (auto [i, value] : llvm::enumerate(next))
@@ -384,6 +416,7 @@ private:
   IRRewriter rewriter;
   IndexBuilder b;
   SmallVector<StagedTile> tiles;
+  SmallVector<scf::IfOp> branches; ///< Decided an iteration ahead.
   int64_t numStages;
 };
 
