@@ -301,7 +301,8 @@ def CopyToWorkgroup : Pass<"attn-copy-to-workgroup"> {
     stages as long as the workgroups of a multiprocessor have room for them, beside
     the first factors, in its `gpu_shared_bytes` of `#attn.target`, three of heads of
     up to 64 elements, with 16 rows in a warp, and two of others, or 48 KB have; else two if 96 KB have
-    room for them. An iteration has one barrier. Other copies are waited for at once.
+    room for them. Of workgroups of one or two warps, there are as many as have 8 warps,
+    if these have room for two stages. An iteration has one barrier. Other copies are waited for at once.
 
     Rows that become numbers of the first factor's type before they are multiplied,
     as narrower floats and i8 with scales do, are converted when they are copied.

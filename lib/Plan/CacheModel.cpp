@@ -8,8 +8,10 @@
 #include "lib/Plan/CacheModel.h"
 
 #include "llvm/ADT/bit.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
+#include <limits>
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -75,22 +77,45 @@ int64_t CacheModel::getResidentBytes() const {
   return target.getBf16Tiles() ? share : 2 * share;
 }
 
-int64_t CacheModel::getStages(int64_t bytes, int64_t queryBytes, int64_t size,
-                              int64_t warpRows) const {
+int64_t CacheModel::getUsualWorkgroups(Workgroup workgroup) {
+  return workgroup.rowSize * workgroup.warpRows <= 64 * 16 ? 3 : 2;
+}
+
+int64_t CacheModel::getWantedWorkgroups(Workgroup workgroup) {
+  constexpr int64_t kWarps = 8;
+  return std::max<int64_t>(getUsualWorkgroups(workgroup),
+                           llvm::divideCeil(kWarps, workgroup.warps));
+}
+
+int64_t CacheModel::getFreeBytes(int64_t workgroups, int64_t queryBytes) const {
+  return target.getGpuSharedBytes() / workgroups - kReservedOfWorkgroup -
+         queryBytes;
+}
+
+int64_t CacheModel::getStages(int64_t bytes, int64_t queryBytes,
+                              Workgroup workgroup) const {
   constexpr int64_t kLeastBytes = 48 << 10, kMostBytes = 96 << 10, kMost = 4;
-  int64_t workgroups = size * warpRows <= 64 * 16 ? 3 : 2;
-  int64_t free = std::max(target.getGpuSharedBytes() / workgroups -
-                              kReservedOfWorkgroup - queryBytes,
-                          kLeastBytes);
+  int64_t usual = getUsualWorkgroups(workgroup),
+          wanted = getWantedWorkgroups(workgroup);
+  int64_t ofWanted = getFreeBytes(wanted, queryBytes) / bytes;
+  if (wanted > usual && ofWanted >= 2)
+    return std::min(ofWanted, kMost);
+  int64_t free = std::max(getFreeBytes(usual, queryBytes), kLeastBytes);
   return std::clamp<int64_t>(free / bytes, 2 * bytes <= kMostBytes ? 2 : 1,
                              kMost);
 }
 
-int64_t CacheModel::getWorkgroups(int64_t bytes, int64_t size,
-                                  int64_t warpRows) const {
-  int64_t ofEach = getStages(bytes, /*queryBytes=*/0, size, warpRows) * bytes +
+int64_t CacheModel::getWorkgroups(int64_t bytes, Workgroup workgroup) const {
+  int64_t ofEach = getStages(bytes, /*queryBytes=*/0, workgroup) * bytes +
                    kReservedOfWorkgroup;
   return std::max<int64_t>(target.getGpuSharedBytes() / ofEach, 1);
+}
+
+int64_t CacheModel::getMostKeys(int64_t bytes, Workgroup workgroup) const {
+  int64_t wanted = getWantedWorkgroups(workgroup);
+  if (wanted == getUsualWorkgroups(workgroup))
+    return std::numeric_limits<int64_t>::max();
+  return floorToPower(getFreeBytes(wanted, /*queryBytes=*/0) / (2 * bytes));
 }
 
 int64_t CacheModel::getBytesUnderWay() const {

@@ -32,6 +32,15 @@ inline constexpr int64_t kBytesBetweenRows = 16;
 /// stream, whatever pages the system has.
 inline constexpr int64_t kBytesOfRun = 4096;
 
+/// Bytes of a key and its value in workgroup memory, whose rows are of whole
+/// products.
+inline int64_t getBytesOfKey(int64_t elementBytes, int64_t headSize,
+                             int64_t valueSize) {
+  auto pad = [](int64_t size) { return (size + 15) / 16 * 16; };
+  return elementBytes * (pad(headSize) + pad(valueSize)) +
+         2 * kBytesBetweenRows;
+}
+
 class CacheModel {
 public:
   explicit CacheModel(TargetAttr target) : target(target) {}
@@ -128,18 +137,27 @@ public:
     return hasPanels ? std::min(getBytesUnderWay(), kBytesOfRun / 2)
                      : getBytesUnderWay();
   }
+  /// A workgroup of a GPU: its warps, the rows of each, and how many elements
+  /// the longest row of a key or a value has.
+  struct Workgroup {
+    int64_t warps, warpRows, rowSize;
+  };
   /// Blocks of `bytes` that workgroups of a GPU copy ahead, beside queries of
-  /// `queryBytes`, where the longest row has `size` elements and a warp has
-  /// `warpRows` of them: as many as the workgroups of a multiprocessor have
-  /// room for in what it has of workgroup memory, of which each takes some for
-  /// itself: three, whose registers it has for few short rows, else two; but
-  /// all that 48 KB have room for. Two if 96 KB have room for them, beside
-  /// which 164 KB of sm_80 have some for queries; else 1.
-  int64_t getStages(int64_t bytes, int64_t queryBytes, int64_t size,
-                    int64_t warpRows) const;
+  /// `queryBytes`: as many as the workgroups of a multiprocessor have room for
+  /// in what it has of workgroup memory, of which each takes some for itself:
+  /// three, whose registers it has for few short rows, else two; but all that
+  /// 48 KB have room for. Two if 96 KB have room for them, beside which 164 KB
+  /// of sm_80 have some for queries; else 1. Of fewer warps, there are so many
+  /// workgroups that a multiprocessor has 8 warps, if these have two blocks.
+  int64_t getStages(int64_t bytes, int64_t queryBytes,
+                    Workgroup workgroup) const;
   /// Workgroups that have room on a multiprocessor of a GPU at once, by such
   /// blocks alone.
-  int64_t getWorkgroups(int64_t bytes, int64_t size, int64_t warpRows) const;
+  int64_t getWorkgroups(int64_t bytes, Workgroup workgroup) const;
+  /// At most as many keys of a block, a power of 2, as let a multiprocessor of
+  /// a GPU have 8 warps, which compute while others wait; no bound where there
+  /// are as many anyway. A key takes `bytes` with its value.
+  int64_t getMostKeys(int64_t bytes, Workgroup workgroup) const;
   /// Blocks of which it is looked up where they begin that have to be known
   /// before one is read, for its first lines to be there.
   int64_t getBlocksLookedUp() const { return 3; }
@@ -148,6 +166,13 @@ public:
   bool hasTimeToFetch(int64_t rows) const { return rows >= 24; }
 
 private:
+  /// Workgroups that a multiprocessor is to have room for: of four warps, and
+  /// of fewer.
+  static int64_t getUsualWorkgroups(Workgroup workgroup);
+  static int64_t getWantedWorkgroups(Workgroup workgroup);
+  /// What each of so many has for blocks.
+  int64_t getFreeBytes(int64_t workgroups, int64_t queryBytes) const;
+
   TargetAttr target;
 };
 

@@ -388,9 +388,16 @@ int64_t AttentionPlanner::chooseKeys() {
   if (isForGPU() && lanes > kRowsOfWarp)
     if (int64_t keys = chooseKeysForTallWarps(valueSize, op.hasScore()))
       return keys;
-  return chooseKeysOfBlock(layout, op.getElementType(),
-                           getStoredType(op.getKey()),
-                           std::max(headSize, valueSize), model);
+  int64_t size = std::max(headSize, valueSize);
+  int64_t keys = chooseKeysOfBlock(layout, op.getElementType(),
+                                   getStoredType(op.getKey()), size, model);
+  if (!isForGPU() || op.getElementType().isF32())
+    return keys;
+  // Fewer where a workgroup has few warps, so that more of them have room.
+  int64_t bytes = getBytesOfKey(/*elementBytes=*/2, headSize, valueSize);
+  auto warps = int64_t(llvm::divideCeil(rows, lanes));
+  return std::clamp<int64_t>(model.getMostKeys(bytes, {warps, lanes, size}),
+                             kRowsOfWarp, keys);
 }
 
 FailureOr<PlanAttr> AttentionPlanner::plan() {

@@ -65,7 +65,7 @@ public:
         type(op.getAccumulationType()), keys(plan.getKeys()),
         chunk(plan.getChunk()), heads(op.getGroupSize()),
         rows(op.getQueryType().getDimSize(2) * heads),
-        lanes(llvm::alignTo(rows, plan.getLanes())) {}
+        warpRows(plan.getLanes()), lanes(llvm::alignTo(rows, warpRows)) {}
 
   LogicalResult run() {
     b.setInsertionPoint(whole);
@@ -114,10 +114,10 @@ private:
   int64_t getWorkgroupsOfMultiprocessor() {
     int64_t size = op.getKeyType().getDimSize(3),
             valueSize = op.getValueType().getDimSize(3),
-            element = op.getElementType().getIntOrFloatBitWidth() / 8,
-            ofRows = element * (size + valueSize) + 2 * kBytesBetweenRows;
+            element = op.getElementType().getIntOrFloatBitWidth() / 8;
     return CacheModel(getTarget(op))
-        .getWorkgroups(keys * ofRows, std::max(size, valueSize), lanes);
+        .getWorkgroups(keys * getBytesOfKey(element, size, valueSize),
+                       {lanes / warpRows, warpRows, std::max(size, valueSize)});
   }
 
   //===--------------------------------------------------------------------===//
@@ -284,12 +284,13 @@ private:
 
   RewriterBase &rewriter;
   IndexBuilder b;
-  AttentionOp whole;          ///< As it is given.
-  AttentionOp op;             ///< With heads of a group as rows.
-  FloatType type;             ///< Of states.
-  int64_t keys;               ///< Of a block.
-  int64_t chunk;              ///< About as many keys as a part has at least.
-  int64_t heads, rows, lanes; ///< Of a group, a part, and its vectors.
+  AttentionOp whole;       ///< As it is given.
+  AttentionOp op;          ///< With heads of a group as rows.
+  FloatType type;          ///< Of states.
+  int64_t keys;            ///< Of a block.
+  int64_t chunk;           ///< About as many keys as a part has at least.
+  int64_t heads, rows;     ///< Of a group, and a part.
+  int64_t warpRows, lanes; ///< Of its warps, and its vectors.
   SmallVector<OpFoldResult> sizes; ///< Of the output of `op`.
   Value count;                     ///< Of parts.
   SmallVector<Value> states;       ///< Of all parts.

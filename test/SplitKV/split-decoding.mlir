@@ -1,10 +1,10 @@
 // RUN: attn-opt %s -attn-plan=workgroups -attn-split-decoding -split-input-file -mlir-print-local-scope | FileCheck %s
-// RUN: attn-opt %s -attn-target="{gpu_multiprocessors = 10, gpu_shared_bytes = 167936}" -attn-plan=workgroups \
+// RUN: attn-opt %s -attn-target="{gpu_multiprocessors = 5, gpu_shared_bytes = 167936}" -attn-plan=workgroups \
 // RUN:   -attn-split-decoding -split-input-file | FileCheck %s --check-prefix=SMALL
 
-// 3000 keys are 12 parts of 250 keys, fewer than the 64 that 256 workgroups would
-// have for each of 4 heads: two for each of 128 multiprocessors. Parts begin at
-// multiples of 64 keys. 10 multiprocessors that have room for four each have 10 parts.
+// 3000 keys are 12 parts of 250 keys, fewer than the 320 that 1280 workgroups would
+// have for each of 4 heads: ten for each of 128 multiprocessors. Parts begin at
+// multiples of 64 keys. 5 multiprocessors that have room for eight each have 10 parts.
 // SMALL-LABEL: func.func @static
 // SMALL: scf.forall ({{.*}}) in (2, 2, 10)
 // CHECK-LABEL: func.func @static
@@ -36,16 +36,16 @@ func.func @static(%q: tensor<2x2x4x64xf16>, %k: tensor<2x2x3000x64xf16>,
 
 // -----
 
-// How many parts there are is known when it runs. Of 128 elements, blocks take twice
-// as much. The merge has the sink, and there
+// How many parts there are is known when it runs. Of 128 elements, a multiprocessor has
+// room for two workgroups, or nine in more memory. The merge has the sink, and there
 // is one of the log-sum-exp.
 // SMALL-LABEL: func.func @dynamic
-// SMALL: arith.divui %c20
+// SMALL: arith.divui %c45
 // CHECK-LABEL: func.func @dynamic
 // CHECK-SAME: %[[SINK:[^:]*]]: tensor<8xf32>
 // CHECK: %[[HEADS:.*]] = arith.muli %[[BATCH:.*]], %c8
 // CHECK: %[[POSITIVE:.*]] = arith.maxui %[[HEADS]], %c1
-// CHECK: %[[WANTED:.*]] = arith.divui %c128{{.*}}, %[[POSITIVE]]
+// CHECK: %[[WANTED:.*]] = arith.divui %c256{{.*}}, %[[POSITIVE]]
 // CHECK: %[[MOST:.*]] = arith.ceildivui %{{.*}}, %c256
 // CHECK: %[[LEAST:.*]] = arith.minui %[[WANTED]], %[[MOST]]
 // CHECK: %[[COUNT:.*]] = arith.maxui %[[LEAST]], %c1

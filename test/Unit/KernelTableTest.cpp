@@ -141,6 +141,22 @@ std::set<std::string> findExceeded(const Mutation &mutation,
   return exceeded;
 }
 
+/// The sums of the rows of `terms`, added to each column of `matrix`.
+mlir::Value addSums(mlir::ImplicitLocOpBuilder &b, mlir::Value matrix,
+                    mlir::Value terms) {
+  auto type = mlir::cast<mlir::VectorType>(matrix.getType());
+  mlir::Type element = type.getElementType();
+  int64_t rows = type.getDimSize(0);
+  auto ofRows = mlir::VectorType::get(rows, element),
+       column = mlir::VectorType::get({rows, 1}, element);
+  mlir::Value sums = mlir::vector::MultiDimReductionOp::create(
+      b, terms, mlir::arith::ConstantOp::create(b, b.getZeroAttr(ofRows)),
+      llvm::ArrayRef{false, true}, mlir::vector::CombiningKind::ADD);
+  sums = mlir::vector::ShapeCastOp::create(b, column, sums);
+  return mlir::arith::AddFOp::create(
+      b, matrix, mlir::vector::BroadcastOp::create(b, type, sums));
+}
+
 /// A branch between the weights and their product, whose other side needs them,
 /// too: as an exact round in the loop would be.
 void branchBeforeProducts(mlir::Operation *module) {
@@ -168,8 +184,7 @@ void branchBeforeProducts(mlir::Operation *module) {
     b.setInsertionPointToStart(branch.elseBlock());
     mlir::Value weights =
         op.getLhs().getDefiningOp<mlir::arith::TruncFOp>().getIn();
-    mlir::Value other = mlir::arith::AddFOp::create(b, op.getAcc(), weights);
-    mlir::scf::YieldOp::create(b, other);
+    mlir::scf::YieldOp::create(b, addSums(b, op.getAcc(), weights));
     b.setInsertionPointToStart(branch.thenBlock());
     op->moveBefore(branch.thenBlock(), branch.thenBlock()->begin());
     b.setInsertionPointAfter(op);

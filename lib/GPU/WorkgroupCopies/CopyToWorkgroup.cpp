@@ -125,7 +125,8 @@ private:
       size = std::max(size, tile.type.getShape().back());
     }
     return CacheModel(getTarget(loop))
-        .getStages(bytes, queryBytes, size, warpRows);
+        .getStages(bytes, queryBytes,
+                   {threads.number / kLanesOfWarp, warpRows, size});
   }
 
   void prepare(StagedTile &tile) {
