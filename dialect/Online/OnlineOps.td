@@ -324,16 +324,4 @@ def Attn_AllBoundedOp : Attn_Op<"all_bounded", [Pure]> {
   }];
 }
 
-def Attn_AnyInWarpOp : Attn_Op<"any_in_warp", [Pure]> {
-  let summary = "whether something is true of a row of this warp";
-  let description = [{
-    Of what is known of each row of a workgroup's tile: true in the warps that have a
-    row of which it is true. In a branch on it, warps compute what changes nothing in
-    the rows of others. Nothing there waits for all warps, which may not come.
-  }];
-  let arguments = (ins VectorOfRankAndType<[1], [I1]>:$rows);
-  let results = (outs I1:$result);
-  let assemblyFormat = "$rows attr-dict `:` type($rows)";
-}
-
 #endif // ATTN_DIALECT_ONLINE_ONLINEOPS_TD

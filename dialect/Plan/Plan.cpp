@@ -15,15 +15,15 @@ using namespace mlir::attn;
 PlanAttr PlanAttr::get(MLIRContext *context, const PlanFields &fields) {
   return get(context, fields.layout, fields.heads, fields.rows, fields.lanes,
              fields.headSize, fields.keys, fields.chunk, fields.columns,
-             fields.features, fields.packs, fields.ahead,
+             fields.features, fields.packs, fields.ahead, fields.inWarpgroups,
              fields.isBatchInvariant, fields.rest);
 }
 
 PlanFields PlanAttr::getFields() const {
-  return {getLayout(),   getHeads(), getRows(),  getLanes(),
-          getHeadSize(), getKeys(),  getChunk(), getColumns(),
-          getFeatures(), getPacks(), getAhead(), getBatchInvariant(),
-          getRest()};
+  return {getLayout(),         getHeads(), getRows(),  getLanes(),
+          getHeadSize(),       getKeys(),  getChunk(), getColumns(),
+          getFeatures(),       getPacks(), getAhead(), getWarpgroups(),
+          getBatchInvariant(), getRest()};
 }
 
 LogicalResult PlanAttr::verify(function_ref<InFlightDiagnostic()> emitError,
@@ -31,7 +31,7 @@ LogicalResult PlanAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                int64_t rows, int64_t lanes, int64_t headSize,
                                int64_t keys, int64_t chunk, int64_t columns,
                                int64_t features, std::optional<Packs>,
-                               int64_t ahead, bool, PlanAttr rest) {
+                               int64_t ahead, bool, bool, PlanAttr rest) {
   // Each row, lane and key may become an operation.
   constexpr int64_t kMostOfTile = 4096, kMost = int64_t(1) << 30;
   struct Parameter {

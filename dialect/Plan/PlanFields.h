@@ -17,6 +17,7 @@ struct PlanFields {
   int64_t columns = 0, features = 0;
   std::optional<Packs> packs = {};
   int64_t ahead = 0;
+  bool inWarpgroups = false;
   bool isBatchInvariant = false;
   PlanAttr rest = {};
 };

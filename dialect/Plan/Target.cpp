@@ -37,7 +37,7 @@ LogicalResult TargetAttr::verify(
     bool i8Dot, bool quantizeQueries, int64_t cores, int64_t l1Bytes,
     int64_t l2Bytes, int64_t lineBytes, int64_t pageBytes, int64_t memoryNs,
     int64_t memoryGbs, int64_t laneGflops, int64_t kernelNs,
-    int64_t gpuMultiprocessors, int64_t gpuSharedBytes) {
+    int64_t gpuMultiprocessors, int64_t gpuSharedBytes, bool) {
   constexpr int64_t kMostBytes = int64_t(1) << 40;
   struct Parameter {
     StringRef name;

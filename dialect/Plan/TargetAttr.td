@@ -48,6 +48,7 @@ def Attn_TargetAttr : AttrDef<Attn_Dialect, "Target"> {
     | `kernel_ns` | time that an attention takes besides these, while its loops begin and end |
     | `gpu_multiprocessors` | multiprocessors of the GPU, each of which computes several workgroups at once |
     | `gpu_shared_bytes` | workgroup memory of one of them |
+    | `gpu_warpgroups` | four warps multiply together, and read factors from workgroup memory on their own (`wgmma` of sm_90a) |
 
     The GPU of the default has as much workgroup memory as sm_86, the least of all, and
     128 multiprocessors.
@@ -70,7 +71,8 @@ def Attn_TargetAttr : AttrDef<Attn_Dialect, "Target"> {
     Attn_TargetNumber<"8">:$lane_gflops,
     Attn_TargetNumber<"20000">:$kernel_ns,
     Attn_TargetNumber<"128">:$gpu_multiprocessors,
-    Attn_TargetNumber<"100 << 10">:$gpu_shared_bytes);
+    Attn_TargetNumber<"100 << 10">:$gpu_shared_bytes,
+    Attn_TargetFlag:$gpu_warpgroups);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{

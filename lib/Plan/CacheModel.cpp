@@ -105,6 +105,14 @@ int64_t CacheModel::getStages(int64_t bytes, int64_t queryBytes,
                              kMost);
 }
 
+int64_t CacheModel::getStagesOfWarpgroups(int64_t bytes,
+                                          int64_t otherBytes) const {
+  constexpr int64_t kMost = 4;
+  int64_t free =
+      target.getGpuSharedBytes() - 2 * kReservedOfWorkgroup - otherBytes;
+  return std::clamp<int64_t>(free / bytes, 1, kMost);
+}
+
 int64_t CacheModel::getWorkgroups(int64_t bytes, Workgroup workgroup) const {
   int64_t ofEach = getStages(bytes, /*queryBytes=*/0, workgroup) * bytes +
                    kReservedOfWorkgroup;

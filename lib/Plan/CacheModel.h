@@ -151,6 +151,9 @@ public:
   /// workgroups that a multiprocessor has 8 warps, if these have two blocks.
   int64_t getStages(int64_t bytes, int64_t queryBytes,
                     Workgroup workgroup) const;
+  /// The same of workgroups whose warpgroups multiply, of which the registers
+  /// of a multiprocessor have room for one, with `otherBytes` beside them.
+  int64_t getStagesOfWarpgroups(int64_t bytes, int64_t otherBytes) const;
   /// Workgroups that have room on a multiprocessor of a GPU at once, by such
   /// blocks alone.
   int64_t getWorkgroups(int64_t bytes, Workgroup workgroup) const;

@@ -41,6 +41,14 @@ inline constexpr int64_t kWarpsOfWorkgroup = 4, kMostKeysOfBlock = 64;
 /// rows in a warp.
 inline constexpr int64_t kFewRows = kWarpsOfWorkgroup * kRowsOfWarp;
 
+/// What two groups of four warps multiply, where warps multiply together: rows
+/// of a tile, and keys of a block at most; elements of a row of a panel in
+/// workgroup memory, and of a head at most.
+inline constexpr int64_t kThreadsOfWarpgroup = 4 * kLanesOfWarp,
+                         kRowsOfWarpgroups = 2 * kFewRows,
+                         kKeysOfWarpgroups = 128, kElementsOfPanel = 64,
+                         kMostOfWarpgroups = 128;
+
 /// About as many keys as a part has at least that workgroups of a GPU share:
 /// another one would cost more than it saves.
 inline constexpr int64_t kLeastKeysOfPart = 256;

@@ -96,6 +96,7 @@ private:
   bool isBatchInvariant() const { return said && said.getBatchInvariant(); }
   /// Heads that may be rows of one tile. Of dropout, they are of one line.
   int64_t getMostHeads() { return op.hasDropout() ? 1 : op.getGroupSize(); }
+  bool canComputeInWarpgroups();
   int64_t chooseLanes();
   bool hasFewTiles(int64_t rows);
   int64_t getMostRowsOfOneTile();
@@ -134,6 +135,7 @@ private:
   OnlineLayout layout = OnlineLayout::Lanes;
   int64_t heads = 1, rows = 0, lanes = 0, keys = 0, chunk = 0;
   int64_t restRows = 0; ///< Left to a tile of another plan.
+  bool inWarpgroups = false;
 };
 
 } // namespace
@@ -155,7 +157,7 @@ static int64_t chooseKeysForTallWarps(int64_t valueSize, bool changesScores) {
 /// has two products' rows for each read. That takes registers; and of few rows,
 /// or few tiles, there would be too few warps.
 int64_t AttentionPlanner::chooseLanes() {
-  if (!isForGPU())
+  if (!isForGPU() || inWarpgroups)
     return getLanesOfVector();
   int64_t rows = getSaid(&PlanAttr::getRows);
   bool isFew =
@@ -165,6 +167,31 @@ int64_t AttentionPlanner::chooseLanes() {
                  chooseKeysForTallWarps(valueSize, op.hasScore()) > 0;
   return isFew || !hasRoom || hasFewTiles(2 * kFewRows) ? kRowsOfWarp
                                                         : 2 * kRowsOfWarp;
+}
+
+/// Whether warpgroups multiply rows of these sizes, of 16 bits, which are
+/// panels of 128 bytes in workgroup memory. Of longer heads, registers have no
+/// room for output and scores.
+static bool hasPanels(Type type, int64_t headSize, int64_t valueSize) {
+  return (type.isF16() || type.isBF16()) &&
+         llvm::all_of(std::array{headSize, valueSize}, [](int64_t size) {
+           return size > 0 && size <= kMostOfWarpgroups &&
+                  llvm::alignTo(size, kRowsOfWarp) % kElementsOfPanel == 0;
+         });
+}
+
+/// Whether warpgroups multiply many queries. Rows are copied as they are, and
+/// dropout takes registers.
+bool AttentionPlanner::canComputeInWarpgroups() {
+  int64_t lanes = getSaid(&PlanAttr::getLanes),
+          rows = getSaid(&PlanAttr::getRows);
+  return isForGPU() && target.getGpuWarpgroups() &&
+         hasPanels(op.getElementType(), headSize, valueSize) &&
+         !op.hasDropout() && !op.getKey().getDefiningOp<CacheReadOp>() &&
+         (lanes == 0 || lanes == kRowsOfWarp) &&
+         (rows == 0 || rows == kRowsOfWarpgroups) &&
+         getSaid(&PlanAttr::getKeys) <= kKeysOfWarpgroups &&
+         !hasAtMost(kFewRows) && !hasFewTiles(kRowsOfWarpgroups);
 }
 
 /// Whether it is known that tiles of `rows` would leave multiprocessors of a
@@ -179,7 +206,7 @@ bool AttentionPlanner::hasFewTiles(int64_t rows) {
 
 int64_t AttentionPlanner::getMostRowsOfOneTile() {
   if (isForGPU())
-    return kWarpsOfWorkgroup * lanes;
+    return inWarpgroups ? kRowsOfWarpgroups : kWarpsOfWorkgroup * lanes;
   return isVariant() ? model.getVariantRows(headSize + valueSize)
                      : model.getPlainRows();
 }
@@ -255,6 +282,8 @@ int64_t attn::getRowsAtATime(int64_t heads) {
 
 int64_t AttentionPlanner::chooseRows() {
   int64_t most = getMostRowsOfOneTile();
+  if (inWarpgroups)
+    return most;
   // Of whole positions.
   if (hasTilesInRows() && !hasAtMost(lanes))
     return lanes / heads * heads;
@@ -385,6 +414,8 @@ static int64_t chooseKeysOfBlock(OnlineLayout layout, Type type, Type stored,
 }
 
 int64_t AttentionPlanner::chooseKeys() {
+  if (inWarpgroups)
+    return kKeysOfWarpgroups;
   if (isForGPU() && lanes > kRowsOfWarp)
     if (int64_t keys = chooseKeysForTallWarps(valueSize, op.hasScore()))
       return keys;
@@ -417,6 +448,7 @@ FailureOr<PlanAttr> AttentionPlanner::plan(QueryCount number) {
   auto use = [](int64_t given, int64_t chosen) {
     return given ? given : chosen;
   };
+  inWarpgroups = canComputeInWarpgroups();
   lanes = use(getSaid(&PlanAttr::getLanes), chooseLanes());
   heads = use(getSaid(&PlanAttr::getHeads), chooseHeads());
   headSize = use(getSaid(&PlanAttr::getHeadSize), chooseHeadSize());
@@ -440,6 +472,7 @@ FailureOr<PlanAttr> AttentionPlanner::plan(QueryCount number) {
                                          .chunk = chunk,
                                          .packs = *packs,
                                          .ahead = getSaid(&PlanAttr::getAhead),
+                                         .inWarpgroups = inWarpgroups,
                                          .isBatchInvariant = isBatchInvariant(),
                                          .rest = *rest});
 }
@@ -521,6 +554,13 @@ LogicalResult AttentionPlanner::check() {
   if (isForGPU() && lanes > 2 * kRowsOfWarp)
     return refuse("lanes") << "expected at most " << 2 * kRowsOfWarp
                            << " on a GPU, got " << lanes;
+  if (said.getWarpgroups() && !inWarpgroups)
+    return refuse("warpgroups")
+           << "expected a GPU of sm_90a, many queries of f16 or bf16, "
+           << kRowsOfWarpgroups << " 'rows' of 16 'lanes', at most "
+           << kKeysOfWarpgroups
+           << " 'keys', no cache and no dropout, and heads of "
+           << kElementsOfPanel << " or " << kMostOfWarpgroups << " elements";
   if (heads != 1 && heads != op.getGroupSize())
     return refuse("heads") << "expected 1 or the " << op.getGroupSize()
                            << " that share keys and values, got " << heads;
@@ -627,6 +667,16 @@ FailureOr<PlanAttr> attn::planOnline(OnlineAttentionOp op) {
   Type type = op.getLayout() == OnlineLayout::Mma ? query.getElementType()
                                                   : key.getElementType();
   PlanAttr said = getPlan(op);
+  if (said && said.getWarpgroups() &&
+      !(getTarget(op).getGpuWarpgroups() &&
+        op.getLayout() == OnlineLayout::Mma &&
+        hasPanels(query.getElementType(), query.getDimSize(1),
+                  value.getDimSize(1)) &&
+        query.getDimSize(0) == kRowsOfWarpgroups))
+    return op.emitError("attn.plan: warpgroups: expected a GPU of sm_90a, "
+                        "'mma', and ")
+           << kRowsOfWarpgroups << " rows of f16 or bf16 in heads of "
+           << kElementsOfPanel << " or " << kMostOfWarpgroups << " elements";
   int64_t keys =
       said && said.getKeys()
           ? said.getKeys()
@@ -649,5 +699,6 @@ FailureOr<PlanAttr> attn::planOnline(OnlineAttentionOp op) {
                         .keys = keys,
                         .chunk = chunk,
                         .ahead = said ? said.getAhead() : 0,
+                        .inWarpgroups = said && said.getWarpgroups(),
                         .isBatchInvariant = said && said.getBatchInvariant()});
 }

@@ -174,9 +174,11 @@ FailureOr<PlanAttr> attn::planForCPU(ProjectionOp op) {
   if (said && said.getFeatures() % kFeaturesPerTile != 0)
     return refuse("features") << "expected a multiple of " << kFeaturesPerTile
                               << ", got " << said.getFeatures();
-  if (said && (said.getHeads() || said.getHeadSize() || said.getKeys() ||
-               said.getChunk() || said.getBatchInvariant()))
-    return refuse("heads, head_size, keys, chunk and batch_invariant")
+  if (said &&
+      (said.getHeads() || said.getHeadSize() || said.getKeys() ||
+       said.getChunk() || said.getWarpgroups() || said.getBatchInvariant()))
+    return refuse("heads, head_size, keys, chunk, warpgroups and "
+                  "batch_invariant")
            << "are of attention, not of a projection";
   int64_t rowsOfPack =
       layout == OnlineLayout::Pairs ? kRowsOfPairPack : kRowsOfPack;

@@ -27,6 +27,8 @@ Expected<std::shared_ptr<const DeviceTarget>> LazyDeviceTarget::get() {
   if (device->sharedBytes() >= 1 << 10)
     parameters +=
         ", gpu_shared_bytes = " + std::to_string(device->sharedBytes());
+  if (architecture == "sm_90a")
+    parameters += ", gpu_warpgroups = true";
   std::string identity = architecture + parameters +
                          (ptxas ? ", " + ptxas->version() : std::string());
   Expected<cuda::DeviceCompiler> compiler = cuda::DeviceCompiler::create(

@@ -104,7 +104,7 @@ func.func @pairs(%x: !x, %w: !w, %y: !y) -> !y {
 !w = tensor<64x1024x32xf32>
 !y = tensor<1x?x2048xf32>
 func.func @keys(%x: !x, %w: !w, %y: !y) -> !y {
-  // expected-error @below {{attn.plan: heads, head_size, keys, chunk and batch_invariant: are of attention, not of a projection}}
+  // expected-error @below {{attn.plan: heads, head_size, keys, chunk, warpgroups and batch_invariant: are of attention, not of a projection}}
   %r = attn.projection ins(%x, %w : !x, !w) outs(%y : !y)
       {attn.plan = #attn.plan<keys = 64>}
   return %r : !y
@@ -202,7 +202,7 @@ func.func @invariant_chunk(%q: !q) -> !q {
 // -----
 
 func.func @invariant_projection(%x: tensor<1x?x64xf32>, %w: tensor<64x64xf32>) -> tensor<1x?x64xf32> {
-  // expected-error @below {{attn.plan: heads, head_size, keys, chunk and batch_invariant: are of attention, not of a projection}}
+  // expected-error @below {{attn.plan: heads, head_size, keys, chunk, warpgroups and batch_invariant: are of attention, not of a projection}}
   %r = attn.projection ins(%x, %w : tensor<1x?x64xf32>, tensor<64x64xf32>)
       outs(%x : tensor<1x?x64xf32>) {attn.plan = #attn.plan<batch_invariant = true>}
   return %r : tensor<1x?x64xf32>
