@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialect/AttnOps.h"
 #include "dialect/Plan/Target.h"
 #include "lib/Kernel/Passes.h"
 
@@ -24,7 +25,9 @@ using namespace mlir::attn;
 static bool isLowered(Operation *op) {
   return isa_and_nonnull<LLVM::LLVMDialect, NVVM::NVVMDialect>(
              op->getDialect()) ||
-         isa<ModuleOp, gpu::GPUModuleOp>(op);
+         isa<ModuleOp, gpu::GPUModuleOp>(op) ||
+         (isa<WarpgroupMmaOp, WarpgroupWaitOp>(op) &&
+          op->getParentOfType<gpu::GPUModuleOp>());
 }
 
 /// The first operation that is not lowered; a cast only if there is no other,

@@ -22,13 +22,30 @@ void AsyncCopies::arrive(Issued &issued) {
 
 void AsyncCopies::commit() { groups.push_back(std::exchange(open, {})); }
 
-void AsyncCopies::wait(std::size_t count,
-                       const std::function<void(const Copy &)> &done) {
+void AsyncCopies::wait(std::size_t count, const Done &done) {
   for (; groups.size() > count; groups.pop_front())
     for (Issued &issued : groups.front()) {
       arrive(issued);
       done(issued.copy);
     }
+}
+
+Mbarrier &AsyncCopies::finishTracked(const Done &done) {
+  Tracked next = tracked.front();
+  tracked.pop_front();
+  auto finish = [&](Group &group) {
+    std::erase_if(group, [&](Issued &issued) {
+      if (issued.number >= next.numCopies)
+        return false;
+      arrive(issued);
+      done(issued.copy);
+      return true;
+    });
+  };
+  for (Group &group : groups)
+    finish(group);
+  finish(open);
+  return *next.mbarrier;
 }
 
 void AsyncCopies::arriveEarly(std::size_t choice) {
@@ -41,4 +58,5 @@ void AsyncCopies::arriveEarly(std::size_t choice) {
 void AsyncCopies::clear() {
   open.clear();
   groups.clear();
+  tracked.clear();
 }

@@ -17,6 +17,7 @@ using namespace attn::emulator;
 /// How often, one time in so many:
 static constexpr unsigned orderChanges = 32;    ///< When a thread is picked.
 static constexpr unsigned copyArrivesEarly = 4; ///< Likewise.
+static constexpr unsigned productEndsEarly = 4; ///< Likewise.
 static constexpr unsigned accessYields = 64;    ///< At an access to memory.
 
 static thread_local Block *currentBlock = nullptr;
@@ -61,9 +62,14 @@ bool Block::run(Dim3 index) {
       kernel.staticSharedBytes + launch.dynamicSharedBytes;
   bool hasMemory = sharedMemory.reset(sharedBytes);
   sharedRaces.reset(threads.size(), sharedBytes);
+  allMbarriers.reset();
+  copying.clear();
+  proxyFences.reset(threads.size(), warps.size());
+  products.reset(warps.size(), sharedBytes);
   for (const auto &thread : threads) {
     thread->site = nullptr;
     thread->copies.clear();
+    thread->copyAgent = {};
     hasMemory = hasMemory && thread->fiber.start(&runThread, thread.get());
   }
   if (!hasMemory) {
@@ -98,10 +104,21 @@ void Block::runThread(void *) {
   block.exitThread();
 }
 
+void Block::checkProductsAtExit() {
+  if (const char *site = products.findPending(self().warp()))
+    fail(site, "this thread exits before the product has been waited for");
+  if (numExited < threads.size())
+    return;
+  if (std::optional<Warpgroups::Absence> absence = products.findAbsence())
+    fail(absence->site, "warp %u does not execute this with its warpgroup",
+         absence->warp);
+}
+
 void Block::exitThread() {
   Thread &thread = self();
   Warp &warp = warps[thread.warp()];
   ++numExited;
+  checkProductsAtExit();
   warp.runnable &= ~thread.bit();
   warp.exited |= thread.bit();
   for (std::size_t i = warp.pending.size(); i-- > 0;) {
@@ -137,6 +154,18 @@ Thread *Block::pickThread() {
     if (copies.hasPending())
       copies.arriveEarly(random());
   }
+  if (products.hasPending() && chance(productEndsEarly))
+    products.computeNext(unsigned(random() % warps.size()),
+                         sharedMemory.data());
+  if (!copying.empty() && chance(copyArrivesEarly))
+    finishCopies(random() % copying.size());
+  Thread *next = findRunnable();
+  for (; !next && !copying.empty(); next = findRunnable())
+    finishCopies(random() % copying.size());
+  return next;
+}
+
+Thread *Block::findRunnable() {
   for (unsigned warp : order)
     if (std::uint32_t runnable = warps[warp].runnable) {
       auto first = int(random() % warpSize);
@@ -324,6 +353,46 @@ void Block::releaseIfComplete(Barrier &barrier) {
   for (unsigned thread : barrier.waiting)
     wake(thread);
   barrier.waiting.clear();
+}
+
+//===----------------------------------------------------------------------===//
+// Mbarriers
+//===----------------------------------------------------------------------===//
+
+void Block::arrive(Mbarrier &mbarrier, unsigned count) {
+  if (!mbarrier.arrive(count))
+    return;
+  for (unsigned thread : mbarrier.waiting) {
+    sharedRaces.clocks.acquire(thread, mbarrier.completed);
+    wake(thread);
+  }
+  mbarrier.waiting.clear();
+}
+
+void Block::arriveAfterCopies(Mbarrier &mbarrier) {
+  Thread &thread = self();
+  // Who waits knows of the copies, not of what else the thread has done.
+  if (!thread.copyAgent)
+    thread.copyAgent = sharedRaces.clocks.addAgent(thread.index);
+  ++mbarrier.numCopying;
+  thread.copies.track(mbarrier);
+  copying.push_back(thread.index);
+}
+
+void Block::finishCopies(std::size_t choice) {
+  Thread &thread = *threads[copying[choice]];
+  copying[choice] = copying.back();
+  copying.pop_back();
+  unsigned agent = *thread.copyAgent;
+  Mbarrier &mbarrier =
+      thread.copies.finishTracked([&](const AsyncCopies::Copy &copy) {
+        std::size_t offset = sharedMemory.getOffset(copy.target);
+        sharedMemory.setState(offset, copy.bytes, SharedMemory::State::written);
+        sharedRaces.finishStore(agent, offset, copy.bytes, copy.site);
+      });
+  sharedRaces.clocks.release(agent, mbarrier.arriving);
+  --mbarrier.numCopying;
+  arrive(mbarrier, 1);
 }
 
 //===----------------------------------------------------------------------===//

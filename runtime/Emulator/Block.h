@@ -11,11 +11,15 @@
 #include "runtime/Emulator/AsyncCopies.h"
 #include "runtime/Emulator/Fiber.h"
 #include "runtime/Emulator/Launch.h"
+#include "runtime/Emulator/Mbarriers.h"
+#include "runtime/Emulator/ProxyFences.h"
 #include "runtime/Emulator/Races.h"
 #include "runtime/Emulator/SharedMemory.h"
 #include "runtime/Emulator/WarpAccesses.h"
+#include "runtime/Emulator/Warpgroups.h"
 
 #include <array>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <random>
@@ -23,8 +27,9 @@
 namespace attn::emulator {
 
 inline constexpr unsigned warpSize = 32;
-inline constexpr unsigned maximumThreads = 1024; ///< Of a block.
-inline constexpr unsigned numBarriers = 16;      ///< Of a block.
+inline constexpr std::uint32_t wholeWarp = ~std::uint32_t(0); ///< Its lanes.
+inline constexpr unsigned maximumThreads = 1024;              ///< Of a block.
+inline constexpr unsigned numBarriers = 16;                   ///< Of a block.
 
 /// Threads that arrived at a barrier, and those whose predicate was true.
 struct BarrierCount {
@@ -49,6 +54,8 @@ struct Thread {
   /// The operation that it waits at, with its place in the source.
   const char *site = nullptr;
   AsyncCopies copies;
+  /// Whose stores its copies are that arrive at mbarriers.
+  std::optional<unsigned> copyAgent;
   /// Of the barrier that it waited at last.
   BarrierCount count;
 
@@ -98,6 +105,14 @@ public:
   Thread &self() { return *running; }
   SharedMemory &shared() { return sharedMemory; }
   Races &races() { return sharedRaces; }
+  Mbarriers &mbarriers() { return allMbarriers; }
+  ProxyFences &fences() { return proxyFences; }
+  Warpgroups &warpgroups() { return products; }
+  /// What a warp finds in the place of a sum before it has waited for it. What
+  /// is no number shows, unless the kernel computes again what becomes of it.
+  float pendingSum() const {
+    return launch.seed % 2 == 0 ? std::numeric_limits<float>::quiet_NaN() : 1;
+  }
   unsigned numThreads() const { return unsigned(threads.size()); }
 
   /// Ends the block, with a message that begins with the running thread and
@@ -116,6 +131,15 @@ public:
   /// Arrives at a barrier with the whole warp, and, if it waits, does until
   /// the expected threads have. What it counts is for threads that wait.
   BarrierCount arriveAtBarrier(const BarrierArrival &arrival);
+
+  /// Arrives at an mbarrier, of which as many are missing, and wakes who waits
+  /// if that completes the phase.
+  void arrive(Mbarrier &mbarrier, unsigned count);
+  /// Has the copies of the running thread until now arrive at an mbarrier.
+  void arriveAfterCopies(Mbarrier &mbarrier);
+
+  /// Makes the running thread wait until another one wakes it.
+  void suspend(const char *site);
 
   /// Orders accesses to memory of these lanes of the running warp: all before
   /// this comes before all after it.
@@ -154,8 +178,10 @@ private:
   };
   static void runThread(void *thread);
   void exitThread();
+  void checkProductsAtExit();
   Thread *pickThread();
-  void suspend(const char *site);
+  Thread *findRunnable();
+  void finishCopies(std::size_t choice);
   void wake(unsigned thread);
   void switchToScheduler();
   std::string describePlace();
@@ -174,11 +200,16 @@ private:
   std::mt19937_64 random;
   SharedMemory sharedMemory;
   Races sharedRaces;
+  Mbarriers allMbarriers;
+  ProxyFences proxyFences;
+  Warpgroups products;
   std::vector<std::unique_ptr<Thread>> threads;
   std::vector<Warp> warps;
   std::vector<WarpAccesses> accesses; ///< Of warps, where traffic is counted.
   std::vector<unsigned> order;        ///< Of warps, the first to run first.
   std::array<Barrier, numBarriers> barriers;
+  /// Threads whose copies are to arrive at an mbarrier, one for each time.
+  std::vector<unsigned> copying;
   unsigned numExited = 0;
   Thread *running = nullptr;
   Fiber scheduler;

@@ -29,11 +29,17 @@ std::span<const Function> attn::emulator::getFunctions() {
       FUNCTION(attn_emu_block_size),
       FUNCTION(attn_emu_cp_async),
       FUNCTION(attn_emu_cp_async_commit_group),
+      FUNCTION(attn_emu_cp_async_mbarrier_arrive),
       FUNCTION(attn_emu_cp_async_wait_group),
       FUNCTION(attn_emu_ex2_ftz),
+      FUNCTION(attn_emu_fence_proxy_async),
       FUNCTION(attn_emu_grid_size),
       FUNCTION(attn_emu_lane_id),
       FUNCTION(attn_emu_ldmatrix),
+      FUNCTION(attn_emu_mbarrier_arrive),
+      FUNCTION(attn_emu_mbarrier_init),
+      FUNCTION(attn_emu_mbarrier_inval),
+      FUNCTION(attn_emu_mbarrier_wait),
       FUNCTION(attn_emu_mma),
       FUNCTION(attn_emu_num_warps),
       FUNCTION(attn_emu_redux),
@@ -44,6 +50,8 @@ std::span<const Function> attn::emulator::getFunctions() {
       FUNCTION(attn_emu_vote),
       FUNCTION(attn_emu_warp_id),
       FUNCTION(attn_emu_warp_sync),
+      FUNCTION(attn_emu_wgmma),
+      FUNCTION(attn_emu_wgmma_wait),
   };
 #undef FUNCTION
   return functions;
@@ -143,7 +151,8 @@ static void checkOrder(Block &block, const Access &access, std::size_t offset) {
     block.fail(access.site,
                "shared %s of %zu bytes at offset %zu is not ordered after what "
                "thread %u of the block does there at %s",
-               access.name(), access.bytes, offset, other->thread, other->site);
+               access.name(), access.bytes, offset,
+               races.clocks.getOwner(other->thread), other->site);
 }
 
 static void record(Block &block, const Access &access,
@@ -162,6 +171,12 @@ static void checkShared(Block &block, const Access &access) {
                "bytes",
                access.name(), access.bytes, std::ptrdiff_t(offset),
                shared.size());
+  if (const Mbarrier *mbarrier =
+          block.mbarriers().findOverlap(offset, access.bytes))
+    block.fail(access.site,
+               "shared %s of %zu bytes at offset %zu, where there is an "
+               "mbarrier, initialised at %s",
+               access.name(), access.bytes, offset, mbarrier->site);
   if (shared.isInFlight(offset, access.bytes))
     block.fail(access.site,
                "shared %s of %zu bytes at offset %zu, which an asynchronous "
@@ -173,8 +188,15 @@ static void checkShared(Block &block, const Access &access) {
         access.site,
         "shared %s of %zu bytes at offset %zu, which nothing has written",
         access.name(), access.bytes, offset);
-  if (access.kind != AccessKind::load)
+  if (access.kind != AccessKind::load) {
+    if (const char *reader =
+            block.warpgroups().findReader(offset, access.bytes))
+      block.fail(access.site,
+                 "shared %s of %zu bytes at offset %zu, which a product of a "
+                 "warpgroup reads that has not been waited for, at %s",
+                 access.name(), access.bytes, offset, reader);
     shared.setState(offset, access.bytes, SharedMemory::State::written);
+  }
   checkOrder(block, access, offset);
   record(block, access, /*buffer=*/{});
 }
@@ -244,14 +266,14 @@ void attn_emu_cp_async_commit_group() {
 
 void attn_emu_cp_async_wait_group(std::int32_t count) {
   Block &block = Block::current();
-  block.self().copies.wait(
-      std::size_t(count), [&](const AsyncCopies::Copy &copy) {
-        std::size_t offset = block.shared().getOffset(copy.target);
-        block.shared().setState(offset, copy.bytes,
-                                SharedMemory::State::written);
-        block.races().finishStore(block.self().index, offset, copy.bytes,
-                                  copy.site);
-      });
+  Thread &thread = block.self();
+  thread.copies.wait(std::size_t(count), [&](const AsyncCopies::Copy &copy) {
+    std::size_t offset = block.shared().getOffset(copy.target);
+    block.shared().setState(offset, copy.bytes, SharedMemory::State::written);
+    block.races().finishStore(thread.index, offset, copy.bytes, copy.site);
+  });
+  if (thread.copyAgent) // Those that have arrived at mbarriers.
+    block.races().clocks.acquireOwn(thread.index, *thread.copyAgent);
 }
 
 //===----------------------------------------------------------------------===//

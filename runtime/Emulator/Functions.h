@@ -51,6 +51,18 @@ void attn_emu_cp_async(void *target, const void *source, std::int32_t bytes,
 void attn_emu_cp_async_commit_group();
 void attn_emu_cp_async_wait_group(std::int32_t count);
 
+/// mbarrier.init, .inval, .arrive, which gives the phase, and a loop of
+/// .try_wait.parity.
+void attn_emu_mbarrier_init(void *address, std::int32_t count,
+                            const char *site);
+void attn_emu_mbarrier_inval(void *address, const char *site);
+std::int64_t attn_emu_mbarrier_arrive(void *address, std::int32_t count,
+                                      bool releases, const char *site);
+void attn_emu_mbarrier_wait(void *address, std::int32_t parity,
+                            const char *site);
+/// cp.async.mbarrier.arrive.noinc
+void attn_emu_cp_async_mbarrier_arrive(void *address, const char *site);
+
 /// barrier.cta.sync.aligned and .arrive.aligned; 0 threads: all of the block.
 void attn_emu_barrier_sync(std::int32_t barrier, std::int32_t num_threads,
                            const char *site);
@@ -87,6 +99,21 @@ void attn_emu_ldmatrix(std::int32_t *registers, const void *row,
 /// of A, of B and of C in this order, and gets those of D at its begin.
 void attn_emu_mma(std::int32_t *fragments, std::int32_t k, bool is_bf16,
                   const char *site);
+
+/// Begins a product as attn.warpgroup_mma describes it. `sums` holds what it is
+/// added to, if it `accumulates`, and NaNs until it is waited for. `lhs` holds
+/// the registers of the first factor, words, or, if the product `reads_both`,
+/// a descriptor for each step; `steps` what each step adds to `descriptor`.
+void attn_emu_wgmma(float *sums, const void *lhs, std::int64_t descriptor,
+                    const std::int64_t *steps, std::int32_t num_steps,
+                    std::int32_t columns, bool reads_both, bool is_transposed,
+                    bool is_bf16, bool accumulates, const char *site);
+/// Waits for all products of the warp but the `pending` youngest. Gives the
+/// sums of that of which `sum` is one, as bits.
+float *attn_emu_wgmma_wait(std::int32_t pending, std::int32_t sum,
+                           const char *site);
+/// fence.proxy.async of shared memory.
+void attn_emu_fence_proxy_async();
 
 /// ex2.approx.ftz.f32, with subnormal numbers taken for zero.
 float attn_emu_ex2_ftz(float value);

@@ -82,6 +82,10 @@ struct LaunchOptions {
 ///   been waited for; any other access to the latter;
 /// - accesses to shared memory that no barrier orders, of two threads, one of
 ///   them a store;
+/// - a product of a warpgroup that reads what no proxy fence made visible to
+/// it,
+///   or a store to what one reads that has not been waited for;
+/// - an mbarrier that is not initialised, or is accessed otherwise;
 /// - a barrier or an operation of a warp that some of its threads do not reach.
 /// What was written until then stays written. Shared memory that nothing has
 /// written holds NaNs.

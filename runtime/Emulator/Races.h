@@ -32,6 +32,9 @@ public:
                      const char *site);
   const Access *store(unsigned thread, std::size_t offset, std::size_t count,
                       const char *site);
+  const Access &getLastStore(std::size_t offset) const {
+    return cells[offset].store;
+  }
   /// Notes that a store, which began earlier, has ended.
   void finishStore(unsigned thread, std::size_t offset, std::size_t count,
                    const char *site);

@@ -25,18 +25,38 @@ public:
 
   void reset(std::size_t numThreads);
 
+  /// Adds what accesses memory at times that are not those of `owner`, a thread
+  /// that has made it do so. It has a number as threads do, and knows nothing.
+  unsigned addAgent(unsigned owner);
+  /// The thread that an agent is of; a thread itself.
+  unsigned getOwner(unsigned threadOrAgent) const {
+    return owners[threadOrAgent];
+  }
+
   Time now(unsigned thread) const { return clocks[thread][thread]; }
   /// Whether `thread` knows of what `other` did at `time`.
   bool knows(unsigned thread, unsigned other, Time time) const {
     return clocks[thread][other] >= time;
   }
+  /// Adds to `clock` what another one holds.
+  static void join(Clock &clock, const Clock &other);
   /// Adds to `clock` what `thread` knows and did until now.
   void release(unsigned thread, Clock &clock);
   /// Makes it known to `thread`.
   void acquire(unsigned thread, const Clock &clock);
+  /// Makes known to `thread` what `other` knows and did until now.
+  void acquireFrom(unsigned thread, unsigned other) {
+    acquire(thread, clocks[other]);
+  }
+  /// Makes known to `thread` what `other` did itself before its time went on.
+  void acquireOwn(unsigned thread, unsigned other) {
+    clocks[thread][other] = clocks[other][other] - 1;
+  }
+  void advance(unsigned thread) { ++clocks[thread][thread]; }
 
 private:
   std::vector<Clock> clocks;
+  std::vector<unsigned> owners;
 };
 
 } // namespace attn::emulator

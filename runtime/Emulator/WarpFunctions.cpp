@@ -16,8 +16,6 @@
 
 using namespace attn::emulator;
 
-static constexpr std::uint32_t wholeWarp = ~std::uint32_t(0);
-
 /// Calls `function(lane, slot)` for each lane of `lanes`.
 template <typename Slot, typename Function>
 static void forEachLane(void *const *slots, std::uint32_t lanes,

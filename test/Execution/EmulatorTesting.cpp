@@ -7,6 +7,7 @@
 
 #include "test/Execution/EmulatorTesting.h"
 
+#include "dialect/AttnDialect.h"
 #include "lib/Registration/Registration.h"
 #include "runtime/Bridge/DiagnosticCollector.h"
 
@@ -23,6 +24,7 @@ Expected<jit::EmulatedKernel> test::compileKernel(const std::string &text,
                                                   const std::string &name) {
   mlir::DialectRegistry registry;
   mlir::attn::registerDeviceDialects(registry);
+  registry.insert<mlir::attn::AttnDialect>();
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
   mlir::OwningOpRef<mlir::ModuleOp> module;
   {

@@ -2,8 +2,8 @@
 
 gpu.module @kernels {
   llvm.func @f(%p: !llvm.ptr<3>, %n: i32) {
-    // expected-error @+1 {{'nvvm.mbarrier.init' op is not emulated}}
-    nvvm.mbarrier.init %p, %n : !llvm.ptr<3>, i32
+    // expected-error @+1 {{'nvvm.mbarrier.expect_tx' op is not emulated}}
+    nvvm.mbarrier.expect_tx %p, %n : !llvm.ptr<3>, i32
     llvm.return
   }
 }

@@ -45,6 +45,11 @@ public:
   /// A pointer to a zero-terminated constant string.
   Value createText(StringRef text);
 
+  /// Memory of the operation's function for values of `type`, of its own.
+  Value createMemory(Operation *op, Type type, int64_t count);
+  /// The address of the element at `index` of it.
+  Value getElement(Value memory, Type type, int64_t index);
+
   /// Memory of the operation's function for words that are passed to a call and
   /// back: valid until the next call.
   Value getScratch(Operation *op);
@@ -97,6 +102,14 @@ private:
 /// Replaces an operation of the NVVM dialect, or an intrinsic of NVVM's, by a
 /// call. Fails, with a diagnostic, if it is not emulated.
 LogicalResult convertNVVMOp(Operation *op, EmulatorCalls &calls);
+
+/// Whether `op` is one of a warpgroup.
+bool isWarpgroupOp(Operation *op);
+
+/// Replaces all operations of warpgroups in `function` by calls. Fails, with a
+/// diagnostic, where sums are used otherwise than through a wait for them.
+LogicalResult convertWarpgroupOps(LLVM::LLVMFuncOp function,
+                                  EmulatorCalls &calls);
 
 /// Creates a check of what an operation of the LLVM dialect loads or stores,
 /// and replaces addresses of shared memory. Fails, with a diagnostic, if `op`

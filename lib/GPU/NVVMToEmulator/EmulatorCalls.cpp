@@ -49,22 +49,28 @@ Value EmulatorCalls::createText(StringRef text) {
   return LLVM::AddressOfOp::create(builder, loc, symbols.getMessage(text));
 }
 
-Value EmulatorCalls::getScratch(Operation *op) {
+Value EmulatorCalls::createMemory(Operation *op, Type type, int64_t count) {
   auto function = op->getParentOfType<LLVM::LLVMFuncOp>();
-  Value &result = scratch[function];
-  if (!result) {
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(&function.getBody().front());
-    result =
-        LLVM::AllocaOp::create(builder, function.getLoc(), getPtrType(),
-                               builder.getI32Type(), createI32(scratchWords));
-  }
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(&function.getBody().front());
+  return LLVM::AllocaOp::create(builder, function.getLoc(), getPtrType(), type,
+                                createI32(count));
+}
+
+Value EmulatorCalls::getElement(Value memory, Type type, int64_t index) {
+  return LLVM::GEPOp::create(builder, loc, getPtrType(), type, memory,
+                             ArrayRef<LLVM::GEPArg>{int32_t(index)});
+}
+
+Value EmulatorCalls::getScratch(Operation *op) {
+  Value &result = scratch[op->getParentOfType<LLVM::LLVMFuncOp>()];
+  if (!result)
+    result = createMemory(op, builder.getI32Type(), scratchWords);
   return result;
 }
 
 Value EmulatorCalls::getWord(Value scratch, unsigned index) {
-  return LLVM::GEPOp::create(builder, loc, getPtrType(), builder.getI32Type(),
-                             scratch, ArrayRef<LLVM::GEPArg>{int32_t(index)});
+  return getElement(scratch, builder.getI32Type(), index);
 }
 
 Value EmulatorCalls::storeWords(Operation *op, ValueRange values) {

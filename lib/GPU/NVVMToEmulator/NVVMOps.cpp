@@ -73,6 +73,58 @@ public:
     return erase();
   }
 
+  LogicalResult convert(NVVM::CpAsyncMBarrierArriveOp arrival) {
+    if (!arrival.getNoinc())
+      return op->emitOpError("is only emulated with noinc");
+    calls.call("cp_async_mbarrier_arrive",
+               {arrival.getAddr(), calls.createSite(op)});
+    return erase();
+  }
+
+  LogicalResult convert(NVVM::MBarrierInitOp init) {
+    if (init.getPredicate())
+      return op->emitOpError("with a predicate is not emulated");
+    calls.call("mbarrier_init",
+               {init.getAddr(), init.getCount(), calls.createSite(op)});
+    return erase();
+  }
+
+  LogicalResult convert(NVVM::MBarrierInvalOp invalidation) {
+    calls.call("mbarrier_inval",
+               {invalidation.getAddr(), calls.createSite(op)});
+    return erase();
+  }
+
+  LogicalResult convert(NVVM::MBarrierArriveOp arrival) {
+    auto type = cast<LLVM::LLVMPointerType>(arrival.getAddr().getType());
+    if (type.getAddressSpace() != genericSpace &&
+        type.getAddressSpace() != sharedSpace)
+      return op->emitOpError("in address space ")
+             << type.getAddressSpace() << " is not emulated";
+    Value count = arrival.getCount() ? arrival.getCount() : calls.createI32(1);
+    Value phase =
+        calls.call("mbarrier_arrive",
+                   {arrival.getAddr(), count, createI1(!arrival.getRelaxed()),
+                    calls.createSite(op)},
+                   builder.getI64Type());
+    return op->getNumResults() == 0 ? erase() : replace(phase);
+  }
+
+  LogicalResult convert(NVVM::MBarrierTryWaitParityOp wait) {
+    calls.call("mbarrier_wait",
+               {wait.getAddr(), wait.getPhase(), calls.createSite(op)});
+    return erase();
+  }
+
+  LogicalResult convert(NVVM::FenceProxyOp fence) {
+    if (fence.getKind() != NVVM::ProxyKind::async &&
+        fence.getKind() != NVVM::ProxyKind::async_shared)
+      return op->emitOpError("is only emulated for the kinds async and "
+                             "async.shared");
+    calls.call("fence_proxy_async", {});
+    return erase();
+  }
+
   LogicalResult convert(NVVM::ShflOp shuffle) {
     Type type = shuffle.getVal().getType();
     Value words = calls.storeWords(op, shuffle.getVal());
@@ -168,7 +220,8 @@ public:
         calls.call(function, intrinsic.getArgs(), builder.getF32Type()));
   }
 
-  /// What has no effect where each access takes place before the next.
+  /// What has no effect where each access takes place before the next, and
+  /// there are registers enough.
   LogicalResult erase() {
     op->erase();
     return success();
@@ -239,11 +292,15 @@ LogicalResult attn::convertNVVMOp(Operation *op, EmulatorCalls &calls) {
                                          barrier.getNumberOfThreads());
       })
       .Case<NVVM::BarrierOp, NVVM::SyncWarpOp, NVVM::CpAsyncOp,
-            NVVM::CpAsyncCommitGroupOp, NVVM::CpAsyncWaitGroupOp, NVVM::ShflOp,
-            NVVM::VoteSyncOp, NVVM::ReduxOp, NVVM::LdMatrixOp, NVVM::MmaOp,
+            NVVM::CpAsyncCommitGroupOp, NVVM::CpAsyncWaitGroupOp,
+            NVVM::CpAsyncMBarrierArriveOp, NVVM::FenceProxyOp,
+            NVVM::MBarrierArriveOp, NVVM::MBarrierInitOp, NVVM::MBarrierInvalOp,
+            NVVM::MBarrierTryWaitParityOp, NVVM::ShflOp, NVVM::VoteSyncOp,
+            NVVM::ReduxOp, NVVM::LdMatrixOp, NVVM::MmaOp,
             NVVM::RcpApproxFtzF32Op, LLVM::CallIntrinsicOp>(
           [&](auto known) { return conversion.convert(known); })
-      .Case([&](NVVM::MembarOp) { return conversion.erase(); })
+      .Case<NVVM::FenceMbarrierInitOp, NVVM::MembarOp, NVVM::SetMaxRegisterOp>(
+          [&](auto) { return conversion.erase(); })
       .Default([](Operation *other) {
         return other->emitOpError("is not emulated");
       });

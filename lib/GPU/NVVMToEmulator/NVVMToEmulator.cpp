@@ -138,7 +138,12 @@ static LogicalResult convertBody(LLVM::LLVMFuncOp function,
                                  const SharedLayout &layout,
                                  EmulatorCalls &calls) {
   SmallVector<Operation *> ops;
-  function.getBody().walk([&](Operation *op) { ops.push_back(op); });
+  function.getBody().walk([&](Operation *op) {
+    if (!isWarpgroupOp(op))
+      ops.push_back(op);
+  });
+  if (failed(convertWarpgroupOps(function, calls)))
+    return failure();
   for (Operation *op : ops) {
     if (isa<NVVM::NVVMDialect>(op->getDialect()) ||
         isa<LLVM::CallIntrinsicOp>(op)) {
