@@ -49,7 +49,7 @@ std::vector<DeviceInstruction> test::readKernel(const std::string &disassembly,
       labels[match[1]] = code.size();
     else if (std::regex_search(line, match, instruction)) {
       std::string operands = match[3];
-      DeviceInstruction next{match[2], match[1].matched, {}};
+      DeviceInstruction next{match[2], match[1].matched, {}, operands};
       std::smatch target;
       // A call of a label in the kernel, not of a function, never returns.
       bool isBranch = (next.mnemonic.starts_with("BRA") ||
@@ -256,6 +256,24 @@ long countExposed(const Code &code, const std::vector<size_t> &path) {
   return most;
 }
 
+/// How many exponentials there are while no product of the warpgroup is
+/// pending.
+long countExposedOfWarpgroup(const Code &code,
+                             const std::vector<size_t> &path) {
+  long count = 0;
+  bool isPending = false;
+  for (size_t i : path) {
+    if (starts(code[i], "HGMMA"))
+      isPending = true;
+    else if (starts(code[i], "WARPGROUP.DEPBAR") &&
+             code[i].operands.find("0x0") != std::string::npos)
+      isPending = false;
+    else
+      count += !isPending && starts(code[i], "MUFU.EX2");
+  }
+  return count;
+}
+
 /// The path from the start of a kernel through a path in a loop to the end that
 /// has the fewest narrow accesses of those that access all rows: they load the
 /// most bytes in front of the loop, and store the most behind it, where what is
@@ -287,12 +305,11 @@ std::vector<size_t> findWidePath(const Code &code, const Flow &flow,
 
 std::optional<HotPath>
 test::findHotPath(const std::vector<DeviceInstruction> &code) {
-  constexpr const char *matrixProduct = "HMMA";
-  bool hasMatrices =
-      std::any_of(code.begin(), code.end(), [](const DeviceInstruction &next) {
-        return starts(next, matrixProduct);
-      });
-  const char *product = hasMatrices ? matrixProduct : "FFMA";
+  const char *product = "FFMA";
+  for (const DeviceInstruction &next : code)
+    for (const char *matrixProduct : {"HMMA", "HGMMA"})
+      if (starts(next, matrixProduct))
+        product = matrixProduct;
   Flow flow = findFlow(code);
   std::vector<size_t> path;
   Score most = {0, 0, 0};
@@ -337,7 +354,10 @@ test::findHotPath(const std::vector<DeviceInstruction> &code) {
   hot.barriers = countOf("BAR.");
   hot.shuffles = countOf("SHFL");
   hot.spills = countOf("LDL") + countOf("STL");
-  hot.exposedExponentials = hasMatrices ? countExposed(code, path) : 0;
+  if (product == std::string_view("HGMMA"))
+    hot.exposedExponentials = countExposedOfWarpgroup(code, path);
+  else if (product == std::string_view("HMMA"))
+    hot.exposedExponentials = countExposed(code, path);
   hot.narrowAccesses = count(wide, isNarrow);
   return hot;
 }

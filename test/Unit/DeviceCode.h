@@ -20,13 +20,14 @@ struct DeviceInstruction {
   std::string mnemonic; ///< Such as "HMMA.16816.F32".
   bool isPredicated = false;
   std::optional<size_t> target; ///< The number of where a branch goes.
+  std::string operands;
 };
 
 /// What a warp executes of the loop of a kernel with the most products, in an
 /// iteration in which nothing rare happens: of the paths with the most
 /// products, and of those with the most copies that are in no loop of their
-/// own, the shortest. Products are of matrices, HMMA, and FFMA where a kernel
-/// has none of those, as of f32.
+/// own, the shortest. Products are of matrices, HGMMA of warpgroups or HMMA of
+/// warps, and FFMA where a kernel has none of those, as of f32.
 struct HotPath {
   long instructions = 0;
   long integer = 0; ///< Of integers, and not uniform.
@@ -37,8 +38,9 @@ struct HotPath {
   long shuffles = 0;
   long spills = 0; ///< Loads and stores of registers that are in memory.
   /// The most exponentials between one mma and the next, beside which nothing
-  /// is computed: others are in the shadow of products. None are counted
-  /// without mma, which nothing can be in the shadow of.
+  /// is computed: others are in the shadow of products. Of warpgroups, all of
+  /// which no product is pending. None are counted without mma, which nothing
+  /// can be in the shadow of.
   long exposedExponentials = 0;
   /// Accesses of 1 or 2 bytes to global memory, from the start of the kernel
   /// through this path to the end. Of the ways there and from there that access
