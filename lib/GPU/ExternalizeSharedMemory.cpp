@@ -23,12 +23,16 @@ struct ExternalizeSharedMemory
   using ExternalizeSharedMemoryBase::ExternalizeSharedMemoryBase;
 
   void runOnOperation() override {
+    // The most that something in it asks for: `attn.read_panels`.
+    constexpr uint64_t kAlignment = 1024;
     constexpr auto shared = unsigned(NVVM::NVVMMemorySpace::Shared);
     for (auto global : getOperation().getOps<LLVM::GlobalOp>()) {
       auto array = dyn_cast<LLVM::LLVMArrayType>(global.getGlobalType());
       if (array && array.getNumElements() == 0 &&
-          global.getAddrSpace() == shared)
+          global.getAddrSpace() == shared) {
         global.setLinkage(LLVM::Linkage::External);
+        global.setAlignment(kAlignment);
+      }
     }
   }
 };

@@ -97,6 +97,8 @@ def ConvertNVVMToEmulator
 
     - Operations of the NVVM dialect become calls. Their last argument is the
       operation with its place in the source, for messages.
+    - So do those of warpgroups. The sums of `attn.warpgroup_mma` are in memory of
+      its own, and before `attn.warpgroup_wait` NaNs, or 1 in every other launch.
     - Loads, stores and atomic operations are checked by `attn_emu_access` before
       they take place.
     - Variables in shared memory become offsets from `attn_emu_shared_memory()`,
@@ -227,6 +229,10 @@ def ConvertOnlineToVector : Pass<"convert-online-to-vector"> {
     nothing is rescaled, which is in a branch on `attn.any_in_warp`, before weights are
     computed. What a row becomes does not depend on others.
 
+    Where the plan says `warpgroups`, an iteration of a loop over keys adds the product of
+    the block before, whose weights the loop carries, and the last one has no keys: what
+    warpgroups multiply is under way while weights are computed.
+
     Loops over tiles are mapped to workgroups, and stay loops where they have one
     iteration. Their `attn.warp_rows` is how many rows a warp has, the `lanes` of the
     `attn.plan` of what is in them; their `attn.most_rows`, how many rows their tiles
@@ -313,6 +319,10 @@ def CopyToWorkgroup : Pass<"attn-copy-to-workgroup"> {
     starts its copies one behind another, as `nvvm.cp.async`, else in a loop, as
     `nvgpu.device_async_copy`.
 
+    In a launch of `attn.warpgroups`, tiles are panels, which `attn.read_panels` reads, and
+    first factors of more than 64 elements are among them. There, the copies of a loop
+    are in `attn.producers`, with two mbarriers for each stage.
+
     A loop with the attribute `attn.rare` copies nothing ahead: its tiles are copied
     when they are read.
   }];
@@ -365,6 +375,10 @@ def DistributeToLanes : Pass<"attn-distribute-to-lanes"> {
     launch is 8 at most, as it is in decoding, nothing is computed of a lane's second
     row but products, for which elements of the first one stand for it.
 
+    Of rows in panels, a warpgroup computes the product: `attn.warpgroup_mma`, with
+    descriptors of the panels, and `attn.warpgroup_wait` right behind it. Loops and
+    branches carry fragments of 16 bits in pairs.
+
     Of f32 the fragment of the first operand is written to workgroup memory, too, and
     each lane adds up its elements of the product by FMAs, for `k` in their order:
     there is no TF32.
@@ -389,6 +403,41 @@ def DistributeToLanes : Pass<"attn-distribute-to-lanes"> {
     "::mlir::NVVM::NVVMDialect", "::mlir::LLVM::LLVMDialect",
     "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"
   ];
+}
+
+def DelayWaits : Pass<"attn-delay-waits"> {
+  let summary = "Wait for products of warpgroups where their results are used";
+  let description = [{
+    Moves each `attn.warpgroup_wait` down its block, to the first operation that uses
+    one of its results, or that may write memory or wait for other warps: until then,
+    the warpgroup computes beside its matrix unit. Where a branch alone uses them, both of
+    its sides begin with the wait. Products that begin on the way stay `pending`.
+  }];
+}
+
+def SplitRoles : Pass<"attn-split-roles"> {
+  let summary = "Give producers and consumers of a workgroup code of their own";
+  let description = [{
+    In a launch with `attn.producers`, the last so many threads execute what is in its
+    `attn.producers` operations, in the loops and branches around them, with the
+    values that these need; other threads execute the rest, and wait for each other at
+    barriers of their own. Of three warpgroups, one of producers gives registers to the
+    others (`setmaxnreg`). A launch without such operations has no producers. It is an error if producers need
+    what has effects.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::NVVM::NVVMDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
+def WarpgroupsToPTX : Pass<"attn-warpgroups-to-ptx"> {
+  let summary = "Lower products of warpgroups to PTX";
+  let description = [{
+    `attn.warpgroup_mma` and `attn.warpgroup_wait` become inline assembly, for sm_90a:
+    `wgmma.mma_async` with the first factor in registers, which `nvvm.wgmma.mma_async`
+    takes from workgroup memory alone, or in that.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
 #endif // ATTN_GPU_PASSES_TD

@@ -25,6 +25,25 @@ inline constexpr StringLiteral kWarpRowsAttr = "attn.warp_rows";
 /// is known. Nobody has what lanes compute of others.
 inline constexpr StringLiteral kMostRowsAttr = "attn.most_rows";
 
+/// An attribute of the same: four warps multiply together.
+inline constexpr StringLiteral kWarpgroupsAttr = "attn.warpgroups";
+
+/// An attribute of launches: how many of their last threads are producers,
+/// which copy for the others.
+inline constexpr StringLiteral kProducersAttr = "attn.producers";
+
+/// The numbers of barriers, where there are producers: for consumers alone, and
+/// for all threads. Reductions have 0.
+inline constexpr int64_t kBarrierOfConsumers = 1, kBarrierOfAll = 2;
+
+/// An attribute of buffers in workgroup memory that share it with no other.
+inline constexpr StringLiteral kKeptMemoryAttr = "attn.kept";
+
+inline int64_t getNumProducers(Operation *op) {
+  auto number = op->getAttrOfType<IntegerAttr>(kProducersAttr);
+  return number ? number.getInt() : 0;
+}
+
 inline std::optional<int64_t> getMostRows(Operation *op) {
   auto rows = op->getAttrOfType<IntegerAttr>(kMostRowsAttr);
   return rows ? std::optional(rows.getInt()) : std::nullopt;

@@ -250,7 +250,8 @@ def CheckLowered : Pass<"attn-check-lowered"> {
   let summary = "Refuse what no pass has lowered";
   let description = [{
     An operation that is neither of the LLVM nor of the NVVM dialect is an error:
-    the first one, and a cast between types only if there is no other. Upstream's
+    the first one, and a cast between types only if there is no other. Operations of
+    warpgroups in a `gpu.module`, such as NVVM has none of, may be left. Upstream's
     conversions leave what they do not know, and say nothing. A module loses its
     `attn.target`, which nothing reads any more.
   }];

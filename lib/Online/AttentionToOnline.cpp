@@ -278,7 +278,8 @@ static LogicalResult convertAttentionToOnline(RewriterBase &rewriter,
   if (!bound || *bound > plan.getRows())
     return rewriter.notifyMatchFailure(op, "too many queries for one tile");
   int64_t numRows = std::max<int64_t>(1, *bound),
-          lanes = llvm::alignTo(numRows, plan.getLanes());
+          lanes = llvm::alignTo(
+              numRows, plan.getWarpgroups() ? kFewRows : plan.getLanes());
   rewriter.setInsertionPoint(op);
   OnlineLayout layout = *plan.getLayout();
   if (layout != OnlineLayout::Mma)

@@ -67,6 +67,7 @@ void attn::buildNVVMToPTXPipeline(OpPassManager &module, StringRef architecture,
   target.features = features.str();
   module.addPass(createGpuNVVMAttachTarget(target));
   OpPassManager &pm = module.nest<gpu::GPUModuleOp>();
+  pm.addPass(attn::createWarpgroupsToPTX());
   pm.addPass(createConvertNVVMToLLVMPass());
   pm.addPass(createReconcileUnrealizedCastsPass());
 }

@@ -58,6 +58,8 @@ static void addLaneStage(OpPassManager &pm) {
   // Loops carry hundreds of scalars now, with which canonicalizing them takes
   // longer than everything else; that waits until they are branches.
   pm.addPass(createCSEPass());
+  pm.addPass(attn::createDelayWaits());
+  pm.addPass(attn::createSplitRoles());
   // Constants and sizes are no arguments of kernels.
   pm.addPass(createGpuLaunchSinkIndexComputationsPass());
   pm.addPass(attn::createConvertConstantsToKernels());

@@ -24,6 +24,14 @@ llvm::ArrayRef<Lowering> attn::getLowerings() {
        "Lower kernels as for NVIDIA GPUs, for an emulator of them on the CPU",
        buildGPUEmulatorPipeline, /*usesDevice=*/true, /*buildKernels=*/nullptr,
        /*isEmulated=*/true},
+      {"gpu-emulator-sm_90a",
+       "The same as for sm_90a, whose warpgroups multiply, with one "
+       "multiprocessor",
+       buildGPUEmulatorPipeline, /*usesDevice=*/true, /*buildKernels=*/nullptr,
+       /*isEmulated=*/true,
+       /*target=*/
+       ", gpu_multiprocessors = 1, gpu_shared_bytes = 233472, "
+       "gpu_warpgroups = true"},
   };
   return lowerings;
 }

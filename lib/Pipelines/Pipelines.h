@@ -73,10 +73,13 @@ struct Lowering {
   void (*buildKernels)(OpPassManager &pm) = nullptr;
   /// Its kernels are tried out, not used: code is generated fast, not well.
   bool isEmulated = false;
+  /// What it knows of its GPU, as parameters of `#attn.target`, each after a
+  /// comma.
+  llvm::StringRef target = {};
 };
 
 /// Every lowering. `attn-<name>-pipeline` is the preparation and the lowering,
-/// or its part that leaves kernels.
+/// or its part that leaves kernels, if it has no target of its own.
 llvm::ArrayRef<Lowering> getLowerings();
 
 } // namespace mlir::attn

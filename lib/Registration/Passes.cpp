@@ -56,8 +56,11 @@ void attn::registerPasses() {
   registerAttnReferencePasses();
   registerAttnShardingPasses();
   registerAttnSplitKVPasses();
+  // A lowering with a target of its own is another one for what says its
+  // target.
   for (const Lowering &lowering : getLowerings())
-    registerLowering(lowering);
+    if (lowering.target.empty())
+      registerLowering(lowering);
   PassPipelineRegistration<>("attn-gpu-to-nvvm-pipeline",
                              "Lower gpu.module to the LLVM and NVVM dialects",
                              buildGPUToNVVMPipeline);

@@ -71,13 +71,16 @@ static Status checkArchitecture(const std::string &architecture) {
 // PTX
 //===----------------------------------------------------------------------===//
 
-/// Whether all operations are of the LLVM and NVVM dialects already.
+/// Whether all operations are of the LLVM and NVVM dialects already, or of
+/// attn's, which has what they lack of Hopper's.
 static bool isLowered(mlir::gpu::GPUModuleOp kernels) {
   return !kernels.getBodyRegion()
               .walk([](mlir::Operation *op) {
+                mlir::Dialect *dialect = op->getDialect();
                 return llvm::isa_and_present<mlir::LLVM::LLVMDialect,
                                              mlir::NVVM::NVVMDialect>(
-                           op->getDialect())
+                           dialect) ||
+                               (dialect && dialect->getNamespace() == "attn")
                            ? mlir::WalkResult::advance()
                            : mlir::WalkResult::interrupt();
               })

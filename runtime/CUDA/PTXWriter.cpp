@@ -11,7 +11,9 @@
 #include "runtime/Bridge/Optimizer.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Target/LLVM/ModuleToObject.h"
+#include "llvm/CodeGen/Passes.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
@@ -25,19 +27,29 @@ using namespace attn::cuda;
 using llvm::StringRef;
 
 namespace {
-/// The passes of the code generator, but for the strength reduction of loops.
-/// Of hundreds of addresses that differ by constants it makes induction
-/// variables: kernels take more registers and more instructions, and compiling
-/// them twice as long.
+/// The passes of the code generator, but for two kinds. Of hundreds of
+/// addresses that differ by constants, the strength reduction of loops makes
+/// induction variables: kernels take more registers and more instructions, and
+/// compiling them twice as long. And in a module of kernels with producers,
+/// what moves instructions, as ptxas does, too, takes the address of workgroup
+/// memory to where ptxas no longer sees that it is the same for all lanes: in
+/// front of the branch between producers and consumers.
 class CodegenPasses : public llvm::legacy::PassManager {
 public:
+  explicit CodegenPasses(bool hasProducers) : hasProducers(hasProducers) {}
+
   void add(llvm::Pass *pass) override {
     std::unique_ptr<llvm::Pass> owned(pass);
-    if (pass->getPassID() != reduction->getPassID())
+    const void *kind = pass->getPassID();
+    bool moves = kind == &llvm::MachineCSELegacyID ||
+                 kind == &llvm::EarlyMachineLICMID ||
+                 kind == &llvm::MachineLICMID;
+    if (!(moves && hasProducers) && kind != reduction->getPassID())
       llvm::legacy::PassManager::add(owned.release());
   }
 
 private:
+  bool hasProducers;
   // Its identifier is not public.
   std::unique_ptr<llvm::Pass> reduction{llvm::createLoopStrengthReducePass()};
 };
@@ -49,7 +61,9 @@ public:
   PTXWriter(mlir::gpu::GPUModuleOp kernels, StringRef architecture,
             StringRef features, std::string &failure)
       : ModuleToObject(*kernels, gpuTriple, architecture, features),
-        failure(failure) {}
+        failure(failure) {
+    kernels.walk([&](mlir::NVVM::SetMaxRegisterOp) { hasProducers = true; });
+  }
 
 private:
   void handleModulePreLink(llvm::Module &llvmModule) override {
@@ -71,7 +85,7 @@ private:
       return mlir::failure();
     llvm::SmallVector<char, 0> ptx;
     llvm::raw_svector_ostream os(ptx);
-    CodegenPasses passes;
+    CodegenPasses passes(hasProducers);
     if ((*target)->addPassesToEmitFile(passes, os, /*DwoOut=*/nullptr,
                                        llvm::CodeGenFileType::AssemblyFile))
       return module.emitError("the target cannot emit PTX");
@@ -82,6 +96,7 @@ private:
   }
 
   std::string &failure;
+  bool hasProducers = false;
 };
 } // namespace
 

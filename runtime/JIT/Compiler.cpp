@@ -109,7 +109,7 @@ lowerText(const KernelSource &source, FormIndex form,
     return trace.takeError("cannot compile");
   setTarget(*kernel->module,
             describeTarget(target, machine) +
-                (device ? device->parameters : std::string()),
+                (device ? device->parameters : lowering.target.str()),
             source.options.quantizeQueries);
   std::optional<KernelForms> forms;
   if (form)

@@ -18,7 +18,7 @@ using namespace attn::jit;
 
 Expected<ObjectFile> attn::compileToObject(std::string_view text,
                                            const ObjectOptions &options) {
-  if (options.pipeline == "gpu" || options.pipeline == "gpu-emulator")
+  if (options.pipeline.starts_with("gpu"))
     return Error{"pipeline '" + options.pipeline +
                      "': its kernels run only in the process that compiles "
                      "them, not from object files",

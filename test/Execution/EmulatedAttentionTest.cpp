@@ -48,18 +48,22 @@ unsigned toConstant(mlir::Value value) {
   return isConstant ? unsigned(number.getZExtValue()) : 0;
 }
 
-/// Of so many rows of a warp.
-LoweredAttention lower(std::int64_t headSize, int warpRows = 16) {
+/// As `plan` says, for a GPU as `target` says.
+LoweredAttention lower(std::int64_t headSize, const std::string &plan,
+                       const std::string &target) {
   std::string text = R"(
 !queries = tensor<1x2xQUERIESxHEADxf16>
 !keys = tensor<1x2xKEYSxHEADxf16>
+module attributes {attn.target = #attn.target<TARGET>} {
 func.func @attend(%query: !queries, %key: !keys, %value: !keys) -> !queries {
   %init = tensor.empty() : !queries
   %output = attn.attention ins(%query, %key, %value : !queries, !keys, !keys)
-      outs(%init : !queries) {attn.plan = #attn.plan<lanes = LANES>}
+      outs(%init : !queries) {attn.plan = #attn.plan<PLAN>}
   return %output : !queries
+}
 })";
-  text = replaceAll(text, "LANES", std::to_string(warpRows));
+  text = replaceAll(text, "TARGET", target);
+  text = replaceAll(text, "PLAN", plan);
   text = replaceAll(text, "QUERIES", std::to_string(numQueries));
   text = replaceAll(text, "KEYS", std::to_string(numKeys));
   text = replaceAll(text, "HEAD", std::to_string(headSize));
@@ -92,6 +96,19 @@ func.func @attend(%query: !queries, %key: !keys, %value: !keys) -> !queries {
   llvm::raw_string_ostream os(result.kernels);
   (*module->getOps<mlir::gpu::GPUModuleOp>().begin())->print(os);
   return result;
+}
+
+/// Of so many rows of a warp.
+LoweredAttention lower(std::int64_t headSize, int warpRows = 16) {
+  return lower(headSize, "lanes = " + std::to_string(warpRows),
+               "vector_bits = 256");
+}
+
+/// As for sm_90a.
+LoweredAttention lowerForWarpgroups(std::int64_t headSize) {
+  return lower(headSize, "warpgroups = true",
+               "gpu_multiprocessors = 1, gpu_shared_bytes = 233472, "
+               "gpu_warpgroups = true");
 }
 
 std::vector<double> computeAttention(const std::vector<f16> &query,
@@ -293,6 +310,135 @@ TEST(EmulatedAttention, CatchesWrongTranspose) {
   expectCaught(replaceAll(attention.kernels, "layout = #nvvm.mma_layout<col>",
                           "layout = #nvvm.mma_layout<row>"),
                "attend_kernel", runWith(attention, 64), "wrong at");
+}
+
+//===----------------------------------------------------------------------===//
+// Warpgroups
+//===----------------------------------------------------------------------===//
+
+TEST(EmulatedAttention, Warpgroups) {
+  for (std::int64_t headSize : {50, 64, 128}) {
+    SCOPED_TRACE(headSize);
+    LoweredAttention attention = lowerForWarpgroups(headSize);
+    expectRight(attention.kernels, "attend_kernel",
+                runWith(attention, headSize));
+  }
+}
+
+TEST(EmulatedAttention, WarpgroupsOfRowsThatAreNotAligned) {
+  LoweredAttention attention = lowerForWarpgroups(64);
+  expectRight(attention.kernels, "attend_kernel", runWith(attention, 64, 3));
+}
+
+TEST(EmulatedAttention, WarpgroupsOfLargeAndRisingScores) {
+  LoweredAttention attention = lowerForWarpgroups(64);
+  for (MakeFactors *make : {makeLargeFactors, makeRisingFactors})
+    expectRight(attention.kernels, "attend_kernel",
+                runWith(attention, 64, /*shift=*/0, make));
+}
+
+/// Expects every `message` of kernels of warpgroups in which `from` is `to`.
+void expectWarpgroupsCaught(const std::string &from, const std::string &to,
+                            const std::vector<std::string> &messages,
+                            std::int64_t headSize = 64,
+                            std::int64_t shift = 0) {
+  LoweredAttention attention = lowerForWarpgroups(headSize);
+  std::string mutated = replaceAll(attention.kernels, from, to);
+  for (const std::string &message : messages)
+    expectCaught(mutated, "attend_kernel", runWith(attention, headSize, shift),
+                 message);
+}
+
+constexpr const char *asyncFence =
+    "nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, "
+    "space = #nvvm.shared_space<cta>}\n";
+
+/// Copies that are asynchronous and those that are not are written alike.
+TEST(EmulatedAttention, CatchesMissingFenceOfWarpgroups) {
+  for (std::int64_t shift : {0, 3})
+    expectWarpgroupsCaught(asyncFence, "\n",
+                           {"with no fence.proxy.async after what thread"}, 64,
+                           shift);
+}
+
+/// `text` without the line `number` of those that have `part`, or with `to`
+/// instead of it; negative numbers are from the end on.
+std::string replaceLine(const std::string &text, const std::string &part,
+                        int number, const std::string &to = "") {
+  std::vector<std::size_t> found;
+  for (std::size_t at = text.find(part); at != std::string::npos;
+       at = text.find(part, at + 1))
+    found.push_back(at);
+  if (number < 0)
+    number += int(found.size());
+  EXPECT_TRUE(number >= 0 && number < int(found.size())) << part;
+  if (number < 0 || number >= int(found.size()))
+    return text;
+  std::size_t begin = text.rfind('\n', found[std::size_t(number)]) + 1;
+  std::size_t end = text.find('\n', begin);
+  return text.substr(0, begin) + to + text.substr(end);
+}
+
+/// Producers, whose code comes first, wait until a stage is empty, consumers
+/// until it is full. Heads of 128 elements have fewer stages than there are
+/// blocks.
+TEST(EmulatedAttention, CatchesMissingWaitsForStages) {
+  LoweredAttention attention = lowerForWarpgroups(128);
+  const char *wait = "nvvm.mbarrier.try_wait.parity";
+  auto expect = [&](int number, const char *message) {
+    expectCaught(replaceLine(attention.kernels, wait, number), "attend_kernel",
+                 runWith(attention, 128), message);
+  };
+  expect(0, "which an asynchronous copy writes that has not been waited for");
+  expect(-1, "which nothing has written");
+}
+
+/// Of copies, of what producers store themselves where rows are not aligned,
+/// and of consumers.
+TEST(EmulatedAttention, CatchesMissingArrivalsAtStages) {
+  LoweredAttention attention = lowerForWarpgroups(128);
+  for (auto [arrive, number] : {std::pair("nvvm.cp.async.mbarrier.arrive", 0),
+                                std::pair("nvvm.mbarrier.arrive", 0),
+                                std::pair("nvvm.mbarrier.arrive", -1)})
+    expectCaught(replaceLine(attention.kernels, arrive, number),
+                 "attend_kernel", runWith(attention, 128), "deadlock");
+}
+
+TEST(EmulatedAttention, CatchesBarriersThatAreNotInitialized) {
+  LoweredAttention attention = lowerForWarpgroups(128);
+  expectCaught(replaceLine(attention.kernels, "nvvm.mbarrier.init", 0),
+               "attend_kernel", runWith(attention, 128), "mbarrier");
+}
+
+/// Of scores, and of the output. What is not a number is computed again.
+TEST(EmulatedAttention, CatchesMorePendingProducts) {
+  expectWarpgroupsCaught("pending 1", "pending 2", {"wrong at 0:"});
+  expectWarpgroupsCaught("pending 0", "pending 1",
+                         {"attn.warpgroup_mma: the last product that this has "
+                          "begun has not been waited for"});
+}
+
+/// How far eight rows, and panels, are apart, in units of 16 bytes.
+TEST(EmulatedAttention, CatchesWrongDescriptor) {
+  auto getFields = [](std::uint64_t ofPanel, std::uint64_t ofEightRows) {
+    std::uint64_t swizzle = 1;
+    return "constant(" +
+           std::to_string(ofPanel << 16 | ofEightRows << 32 | swizzle << 62) +
+           " : i64)";
+  };
+  expectWarpgroupsCaught(getFields(1024, 64), getFields(1024, 32),
+                         {"wrong at"});
+  expectWarpgroupsCaught(getFields(1024, 64), getFields(512, 64), {"wrong at"},
+                         /*headSize=*/128);
+}
+
+/// Of keys, and of values.
+TEST(EmulatedAttention, CatchesWrongMajor) {
+  const char *message =
+      "which an asynchronous copy writes that has not been waited for";
+  expectWarpgroupsCaught(") columns 128", ") transposed columns 128",
+                         {message});
+  expectWarpgroupsCaught(" transposed sums(", " sums(", {message});
 }
 
 } // namespace

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// random-specs [--gpu] [--regions] [--seed N] [--count N] [--cpu NAME] [--type
-// NAME]
+// random-specs [--gpu] [--warpgroups] [--regions] [--seed N] [--count N]
+// [--cpu NAME] [--type NAME]
 //
 // Each spec is a kernel and a call of it, computed by the kernel that every
 // pipeline compiles, by the oracle on a problem that plain C++ builds, and by
@@ -19,12 +19,13 @@
 //
 // With --gpu, specs are of what is lowered for GPUs, and also run on the
 // emulator, twice: it runs threads in another order each time, and the bits
-// must be the same. None may be refused.
+// must be the same. None may be refused. With --warpgroups, which implies it,
+// they are of what warpgroups multiply, and also run as on a GPU of sm_90a.
 //
 // With --regions, each has a score and a mask that are random expressions.
 //
-// A spec depends on its number, --gpu, --regions and --type alone: "--seed 17
-// --count 1" repeats number 17.
+// A spec depends on its number, --gpu, --warpgroups, --regions and --type
+// alone: "--seed 17 --count 1" repeats number 17.
 //
 //===----------------------------------------------------------------------===//
 
@@ -101,7 +102,9 @@ private:
                   std::uint64_t number, std::vector<Answer> &answers);
 
   bool fail(std::uint64_t number, const string &text, const string &message) {
-    string only = choice.forGPU ? " --gpu" : "";
+    string only = choice.inWarpgroups ? " --warpgroups"
+                  : choice.forGPU     ? " --gpu"
+                                      : "";
     if (choice.onlyRegions)
       only += " --regions";
     if (choice.type)
@@ -157,7 +160,7 @@ bool Runner::runKernels(const CompiledKernel &kernel, const Call &call,
   for (std::size_t i = 0; i < kernel.kernels.size(); ++i) {
     answers.push_back(runKernel(kernel.kernels[i], call));
     const string &name = configurations[i].name;
-    if (configurations[i].pipeline == emulatorName &&
+    if (configurations[i].pipeline.starts_with(emulatorName) &&
         !haveSameBits(answers.back(), runKernel(kernel.kernels[i], call)))
       return fail(number, kernel.text, name + " depends on its schedule");
     if (copyArguments(call) != before)
@@ -317,6 +320,8 @@ static bool parseOptions(int argc, char **argv, Options &options) {
     return true;
   };
   options.choice.forGPU = skipFlag("--gpu");
+  options.choice.inWarpgroups = skipFlag("--warpgroups");
+  options.choice.forGPU |= options.choice.inWarpgroups;
   options.choice.onlyRegions = skipFlag("--regions");
   for (int i = 1; i + 1 < argc; i += 2) {
     if (!std::strcmp(argv[i], "--seed"))
@@ -337,8 +342,8 @@ int main(int argc, char **argv) {
   Options options;
   if (!parseOptions(argc, argv, options)) {
     std::fprintf(stderr,
-                 "usage: %s [--gpu] [--regions] [--seed N] [--count N] "
-                 "[--cpu NAME] [--type f64|f32|f16|bf16]\n",
+                 "usage: %s [--gpu] [--warpgroups] [--regions] [--seed N] "
+                 "[--count N] [--cpu NAME] [--type f64|f32|f16|bf16]\n",
                  argv[0]);
     return 2;
   }
@@ -349,6 +354,8 @@ int main(int argc, char **argv) {
       {"reference", "reference", 1}};
   if (options.choice.forGPU)
     ways.push_back({"the emulator", emulatorName, 1});
+  if (options.choice.inWarpgroups)
+    ways.push_back({"the emulator of sm_90a", "gpu-emulator-sm_90a", 1});
   for (auto [name, pipeline, threads] : ways) {
     EngineOptions engineOptions;
     engineOptions.threads = threads;

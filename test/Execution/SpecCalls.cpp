@@ -74,10 +74,15 @@ public:
 
 private:
   void chooseSizes() {
-    batch =
-        spec.hasPackedQueries() ? 1 : random.pick<Index>({0, 1, 1, 2, 2, 3});
-    queryLength = pickLength(random);
-    keyLength = random.chance(0.3) ? queryLength : pickLength(random);
+    bool hasMany = spec.hasManyQueries;
+    batch = spec.hasPackedQueries() ? 1
+            : hasMany               ? random.pick<Index>({1, 1, 1, 2})
+                                    : random.pick<Index>({0, 1, 1, 2, 2, 3});
+    queryLength = hasMany && !random.chance(0.1) ? pickManyQueries(random)
+                                                 : pickLength(random);
+    keyLength = random.chance(0.3) ? queryLength
+                : hasMany          ? pickManyKeys(random)
+                                   : pickLength(random);
     batch = spec.fixedSizes.batch.value_or(batch);
     queryLength = spec.fixedSizes.queryLength.value_or(queryLength);
     if (spec.offset == KernelSpec::Offset::bottomRight &&

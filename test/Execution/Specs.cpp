@@ -99,6 +99,35 @@ static void restrictToGPU(KernelSpec &spec, Random &random,
     spec.sink = ElementType::f32;
 }
 
+/// Types, head sizes and queries that warpgroups multiply, and few heads, as
+/// the interpreter takes long.
+static void restrictToWarpgroups(KernelSpec &spec, Random &random,
+                                 std::optional<ElementType> type) {
+  spec.type = type.value_or(
+      random.pick<ElementType>({ElementType::f16, ElementType::bf16}));
+  auto pickSize = [&] {
+    if (random.chance(0.5))
+      return random.pick<Index>({64, 128});
+    return random.chance(0.5) ? random.between(50, 64)
+                              : random.between(114, 128);
+  };
+  spec.keySize = pickSize();
+  spec.valueSize = random.chance(0.4) ? spec.keySize : pickSize();
+  spec.keyValueHeads = random.pick<Index>({1, 1, 1, 2});
+  spec.queryHeads = spec.keyValueHeads *
+                    random.pick<Index>({1, 1, spec.keyValueHeads == 1 ? 3 : 2});
+  spec.dropoutRate.reset();
+  spec.hasManyQueries = true;
+}
+
+static void chooseManyQueries(KernelSpec &spec, Random &random) {
+  if (random.chance(0.3))
+    spec.fixedSizes = {spec.hasPackedQueries() ? 1 : random.between(1, 2),
+                       pickManyQueries(random), pickManyKeys(random)};
+  else if (random.chance(0.3))
+    spec.fixedSizes.queryLength = pickManyQueries(random);
+}
+
 /// With `forGPU`, more often random regions, which few kernels are to cover.
 static void chooseForms(KernelSpec &spec, Random &random,
                         const SpecChoice &choice) {
@@ -131,22 +160,38 @@ Index attn::test::pickLength(Random &random) {
   return random.chance(0.1) ? random.between(34, 125) : random.pick(lengths);
 }
 
+Index attn::test::pickManyQueries(Random &random) {
+  static const std::vector<Index> lengths = {65,  70,  127, 128, 129,
+                                             192, 200, 256, 257};
+  return random.chance(0.3) ? random.between(65, 300) : random.pick(lengths);
+}
+
+Index attn::test::pickManyKeys(Random &random) {
+  static const std::vector<Index> lengths = {0,   1,   64,  127, 128,
+                                             129, 200, 256, 257, 384};
+  return random.chance(0.4) ? random.between(0, 500) : random.pick(lengths);
+}
+
 KernelSpec attn::test::createKernelSpec(Random &random,
                                         const SpecChoice &choice) {
   KernelSpec spec;
   chooseShapes(spec, random, choice.type);
   chooseOperands(spec, random);
-  bool isDecoding = random.chance(0.25);
+  bool isDecoding = !choice.inWarpgroups && random.chance(0.25);
   if (isDecoding)
     chooseDecoding(spec, random);
   if (choice.forGPU)
     restrictToGPU(spec, random, choice.type);
+  if (choice.inWarpgroups)
+    restrictToWarpgroups(spec, random, choice.type);
   // Of the size that the heads have in the end: scores of standard normal rows
   // are of order 1, as the tolerances have it.
   spec.scaleFactor = random.pick<double>({0.5, 0.7, 1.25, -1, 0}) /
                      std::sqrt(double(spec.keySize));
   chooseForms(spec, random, choice);
-  if (isDecoding)
+  if (choice.inWarpgroups)
+    chooseManyQueries(spec, random);
+  else if (isDecoding)
     spec.fixedSizes.queryLength = random.pick<Index>({1, 1, 1, 2, 3, 4, 7});
   else if (random.chance(0.15))
     spec.fixedSizes = {spec.hasPackedQueries() ? 1 : random.between(0, 2),

@@ -39,6 +39,7 @@ struct KernelSpec {
   Ragged ragged = Ragged::none;
   std::string countsType; ///< "i32" or "i64".
   std::optional<double> dropoutRate;
+  bool hasManyQueries = false; ///< Tiles of 128, and blocks of as many keys.
   FixedSizes fixedSizes;
   std::vector<ScoreForm> scores;
   std::vector<MaskForm> masks;
@@ -65,6 +66,8 @@ struct SpecChoice {
   std::optional<ElementType> type; ///< Any where it is missing.
   /// What is lowered for GPUs, but for scores and masks, which may be any.
   bool forGPU = false;
+  /// What warpgroups of GPUs multiply.
+  bool inWarpgroups = false;
   /// A score and a mask, both random expressions, and no others.
   bool onlyRegions = false;
 };
@@ -72,6 +75,9 @@ KernelSpec createKernelSpec(Random &random, const SpecChoice &choice);
 
 /// Mostly short, sometimes of several tiles and blocks; what i8 can hold.
 Index pickLength(Random &random);
+/// Lengths of which there are several tiles, and several blocks of keys.
+Index pickManyQueries(Random &random);
+Index pickManyKeys(Random &random);
 
 /// Arguments and results of one call of a kernel, and what it should compute.
 struct Call {

@@ -134,3 +134,72 @@ func.func @rows_of_a_warp() {
   } {attn.warp_rows = 24 : index}
   return
 }
+
+// -----
+
+// Two warps are no warpgroup.
+func.func @panels(%x: memref<32x64xf16>, %out: memref<32x16xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %h0 = arith.constant 0.0 : f16
+  gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
+             threads(%tx, %ty, %tz) in (%sx = %c64, %sy = %c1, %sz = %c1) {
+    %zero = arith.constant dense<0.0> : vector<32x16xf32>
+    %q = vector.transfer_read %x[%c0, %c0], %h0 {in_bounds = [true, true]} : memref<32x64xf16>, vector<32x64xf16>
+    %keys = memref.alloca() : memref<1x16x64xf16, #gpu.address_space<workgroup>>
+    // expected-error @+1 {{'attn.read_panels' op has no form for lanes of a GPU}}
+    %k = attn.read_panels %keys : memref<1x16x64xf16, #gpu.address_space<workgroup>> to vector<16x64xf16>
+    %s = vector.contract {indexing_maps = [affine_map<(q, j, d) -> (q, d)>, affine_map<(q, j, d) -> (j, d)>, affine_map<(q, j, d) -> (q, j)>], iterator_types = ["parallel", "parallel", "reduction"]}
+        %q, %k, %zero : vector<32x64xf16>, vector<16x64xf16> into vector<32x16xf32>
+    vector.transfer_write %s, %out[%c0, %c0] {in_bounds = [true, true]} : vector<32x16xf32>, memref<32x16xf32>
+    gpu.terminator
+  }
+  return
+}
+
+// -----
+
+// A first factor in panels, of a product of warps.
+func.func @queries_in_panels(%y: memref<16x64xf16, #gpu.address_space<workgroup>>, %out: memref<64x16xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c128 = arith.constant 128 : index
+  %h0 = arith.constant 0.0 : f16
+  gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
+             threads(%tx, %ty, %tz) in (%sx = %c128, %sy = %c1, %sz = %c1) {
+    %queries = memref.alloca() {alignment = 1024 : i64} : memref<1x64x64xf16, #gpu.address_space<workgroup>>
+    %zero = arith.constant dense<0.0> : vector<64x16xf32>
+    %q = attn.read_panels %queries : memref<1x64x64xf16, #gpu.address_space<workgroup>> to vector<64x64xf16>
+    %k = vector.transfer_read %y[%c0, %c0], %h0 {in_bounds = [true, true]} : memref<16x64xf16, #gpu.address_space<workgroup>>, vector<16x64xf16>
+    // expected-error @below {{'vector.contract' op has no form for lanes of a GPU}}
+    %s = vector.contract {indexing_maps = [affine_map<(q, j, d) -> (q, d)>, affine_map<(q, j, d) -> (j, d)>, affine_map<(q, j, d) -> (q, j)>], iterator_types = ["parallel", "parallel", "reduction"]}
+        %q, %k, %zero : vector<64x64xf16>, vector<16x64xf16> into vector<64x16xf32>
+    vector.transfer_write %s, %out[%c0, %c0] {in_bounds = [true, true]} : vector<64x16xf32>, memref<64x16xf32>
+    gpu.terminator
+  }
+  return
+}
+
+// -----
+
+// A first factor in workgroup memory, but not in panels, of one of warpgroups.
+func.func @queries_in_rows(%x: memref<64x64xf16, #gpu.address_space<workgroup>>, %out: memref<64x16xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c128 = arith.constant 128 : index
+  %h0 = arith.constant 0.0 : f16
+  gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
+             threads(%tx, %ty, %tz) in (%sx = %c128, %sy = %c1, %sz = %c1) {
+    %keys = memref.alloca() {alignment = 1024 : i64} : memref<1x16x64xf16, #gpu.address_space<workgroup>>
+    %zero = arith.constant dense<0.0> : vector<64x16xf32>
+    %q = vector.transfer_read %x[%c0, %c0], %h0 {in_bounds = [true, true]} : memref<64x64xf16, #gpu.address_space<workgroup>>, vector<64x64xf16>
+    %k = attn.read_panels %keys : memref<1x16x64xf16, #gpu.address_space<workgroup>> to vector<16x64xf16>
+    // expected-error @below {{'vector.contract' op has no form for lanes of a GPU}}
+    %s = vector.contract {indexing_maps = [affine_map<(q, j, d) -> (q, d)>, affine_map<(q, j, d) -> (j, d)>, affine_map<(q, j, d) -> (q, j)>], iterator_types = ["parallel", "parallel", "reduction"]}
+        %q, %k, %zero : vector<64x64xf16>, vector<16x64xf16> into vector<64x16xf32>
+    vector.transfer_write %s, %out[%c0, %c0] {in_bounds = [true, true]} : vector<64x16xf32>, memref<64x16xf32>
+    gpu.terminator
+  }
+  return
+}

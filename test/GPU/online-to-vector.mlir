@@ -268,6 +268,7 @@ func.func @dropout(%seed: i64, %call: i32, %q: tensor<16x16xf32>, %k: tensor<32x
 // the positions, and guard what they load.
 // CHECK-LABEL: func.func @rectangles
 // CHECK-SAME: %[[BIAS:[a-z0-9]*]]: tensor<?x?x?xf16>, %[[SLOPES:[a-z0-9]*]]: tensor<?xf32>, %[[IDS:[a-z0-9]*]]: tensor<?xi32>
+// CHECK: %[[MEMORY:.*]] = memref.alloca() : memref<16x32xf32, #gpu.address_space<workgroup>>
 // CHECK: scf.if %{{.*}} -> (vector<16x32xf32>)
 // CHECK: %[[X:.*]] = vector.transfer_read %[[BIAS]]{{.*}} {permutation_map = affine_map<(d0, d1, d2) -> (d2, d1)>} : tensor<?x?x?xf16>, vector<16x32xf16>
 // CHECK: arith.extf %[[X]] : vector<16x32xf16> to vector<16x32xf32>
@@ -276,7 +277,6 @@ func.func @dropout(%seed: i64, %call: i32, %q: tensor<16x16xf32>, %k: tensor<32x
 // CHECK: vector.transfer_read %[[IDS]]{{.*}} {in_bounds = [true, false], permutation_map = affine_map<(d0) -> (0, d0)>} : tensor<?xi32>, vector<1x32xi32>
 // CHECK: vector.transfer_read %[[IDS]]{{.*}} {in_bounds = [false, true], permutation_map = affine_map<(d0) -> (d0, 0)>} : tensor<?xi32>, vector<16x1xi32>
 // CHECK: else
-// CHECK: %[[MEMORY:.*]] = memref.alloca() : memref<16x32xf32, #gpu.address_space<workgroup>>
 // CHECK: vector.transfer_write %{{.*}}, %[[MEMORY]]
 // CHECK: scf.forall (%[[I:.*]], %[[J:.*]]) in (16, 32)
 // CHECK: cf.assert {{.*}} 'mask' region

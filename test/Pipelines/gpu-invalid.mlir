@@ -56,7 +56,7 @@ func.func @host_loads(%q: !f16, %k: !f16, %v: !f16, %scales: tensor<1xf32>) -> !
 !long = tensor<1x1x64x1024xf32>
 func.func @long_heads(%q: !long) -> !long {
   %init = tensor.empty() : !long
-  // expected-error @+1 {{needs 404992 bytes of workgroup memory, of which GPUs have at most 232448: heads of fewer elements need less}}
+  // expected-error @+1 {{needs 339200 bytes of workgroup memory, of which GPUs have at most 232448: heads of fewer elements need less}}
   %o = attn.attention ins(%q, %q, %q : !long, !long, !long) outs(%init : !long)
   return %o : !long
 }

@@ -21,7 +21,7 @@
 // PTX-LABEL: gpu.binary @kernels
 // PTX-SAME: .version 8.0
 // PTX-SAME: .target sm_80
-// PTX-SAME: .extern .shared .align 16 .b8 __dynamic_shmem__0[];
+// PTX-SAME: .extern .shared .align 1024 .b8 __dynamic_shmem__0[];
 gpu.module @kernels {
   // A strided view, of any size.
   // CHECK-LABEL: llvm.func @saxpy(

@@ -90,7 +90,7 @@ TEST(JITCompile, UnknownPipeline) {
   options.pipeline = "fast";
   EXPECT_EQ(compileError(matmulText("f32"), options).message,
             "unknown pipeline 'fast'; there is 'cpu', 'reference', 'gpu', "
-            "'gpu-emulator'");
+            "'gpu-emulator', 'gpu-emulator-sm_90a'");
 }
 
 TEST(JITCompile, EntryAmongSeveral) {

@@ -45,7 +45,8 @@ def check : Flag<["--"], "check">, HelpText<
 defm pipeline : Value<"pipeline", "<name>",
   "Lowering: cpu (default); reference, slow and plain, to compare\n"
   "with; gpu, for the machine's NVIDIA GPU; or gpu-emulator,\n"
-  "kernels for GPUs, executed on the CPU">;
+  "kernels for GPUs, executed on the CPU, or\n"
+  "gpu-emulator-sm_90a, those for Hopper's">;
 def fall_back_to_cpu : Flag<["--"], "fall-back-to-cpu">, HelpText<
   "Use pipeline cpu where gpu fails, as without a GPU">;
 def quantize_queries : Flag<["--"], "quantize-queries">, HelpText<

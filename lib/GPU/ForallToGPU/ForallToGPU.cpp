@@ -151,10 +151,13 @@ LogicalResult convertTiles(RewriterBase &rewriter, scf::ForallOp loop) {
   for (size_t dim = 1; dim < grid.size(); ++dim)
     firsts[dim] = emitLaunches(b, grid[dim]);
   bool isUneven = isUnevenInLast(loop);
-  gpu::LaunchOp launch = emitLaunch(b, grid, *threads);
-  for (StringRef name : {kWarpRowsAttr, kMostRowsAttr})
-    if (Attribute rows = loop->getAttr(name))
-      launch->setAttr(name, rows);
+  int64_t producers = loop->hasAttr(kWarpgroupsAttr) ? kThreadsOfWarpgroup : 0;
+  gpu::LaunchOp launch = emitLaunch(b, grid, *threads + producers);
+  if (producers > 0)
+    launch->setAttr(kProducersAttr, b.getIndexAttr(producers));
+  for (StringRef name : {kWarpRowsAttr, kMostRowsAttr, kWarpgroupsAttr})
+    if (Attribute said = loop->getAttr(name))
+      launch->setAttr(name, said);
   gpu::KernelDim3 ids = launch.getBlockIds();
   SmallVector<Value> numbers = {ids.x, ids.y, ids.z};
   // Workgroups start in the order of their numbers. Those that have most to do

@@ -103,35 +103,46 @@ namespace {
 class BlockEmitter {
 public:
   BlockEmitter(OnlineAttentionOp op, OpBuilder &builder, int64_t keys,
-               bool hasExponents)
+               bool hasExponents, const DelayedProduct *delayed)
       : op(op), b(op.getLoc(), builder), f32(b.getF32Type()),
         query(op.getQueryMutable().get()),
         rows(cast<VectorType>(query.getType()).getDimSize(0)), keys(keys),
         state(op.getOuts()), fusedScale(findFusedScale(op)),
-        hasExponents(hasExponents) {}
+        hasExponents(hasExponents), delayed(delayed) {
+    if (delayed)
+      state.push_back(delayed->weights);
+  }
 
   using State = FailureOr<SmallVector<Value>>;
 
   State emit() {
     BlockFacts facts = emitBlockFacts(b, op);
     numKeys = b.createOrFold<tensor::DimOp>(op.getKey(), 0);
+    if (mayBeOfPositions())
+      positionScores = allocateInWorkgroup(f32);
     isDefined = facts.isDefined;
     Value isShort =
         b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::ne, numKeys,
                                       arith::ConstantIndexOp::create(b, keys));
     isMasked = b.createOrFold<arith::OrIOp>(facts.isPartial, isShort);
     Value isEmpty = facts.isEmpty;
+    if (delayed)
+      isEmpty = isEmpty ? b.bitOr(isEmpty, delayed->isLast) : delayed->isLast;
     auto emitUnlessEmpty = [&]() -> State {
       if (!isEmpty)
         return emitSteps();
       return emitBranch(
-          state, isEmpty, [&] { return state; }, [&] { return emitSteps(); });
+          state, isEmpty, [&] { return emitNoKeys(); },
+          [&] { return emitSteps(); });
     };
     if (isExact() || matchPattern(isMasked, m_Constant()))
       return emitUnlessEmpty();
     // Blocks of which all keys are visible have code of their own, from the
     // first product to the last, in which nothing waits for a branch.
     Value condition = isMasked;
+    // Where the number of keys is a constant, it is that of no block, too.
+    if (delayed)
+      condition = b.bitOr(condition, delayed->isLast);
     auto setMasked = [&](bool constant) {
       isMasked = arith::ConstantOp::create(b, b.getBoolAttr(constant));
     };
@@ -166,8 +177,42 @@ private:
     return SmallVector<Value>(branch.getResults());
   }
 
+  /// Of a block without keys.
+  State emitNoKeys() {
+    SmallVector<Value> after(state);
+    if (delayed) {
+      after[0] = emitDelayedProduct();
+      after[3] =
+          arith::ConstantOp::create(b, b.getZeroAttr(after[3].getType()));
+    }
+    return after;
+  }
+
+  Value emitDelayedProduct() {
+    return contractValues(delayed->weights,
+                          read(delayed->values, /*scales=*/{}), state[0]);
+  }
+
+  /// Of a block in whose time another product is computed. What its result is
+  /// multiplied by waits until it is there.
+  State emitDelayedSteps() {
+    Value products = emitScoreProducts(), sum = emitDelayedProduct();
+    FailureOr<Value> scores = emitScores(products);
+    if (failed(scores))
+      return failure();
+    Softmax softmax = isRelativeToPower(op) ? emitFusedSoftmax(*scores)
+                                            : emitSoftmax(*scores);
+    auto &[output, maximum, sums] = softmax.state;
+    sums = emitSums(softmax.weights, sums);
+    Value weights = toFactor(softmax.weights);
+    output = emitWhereAny(softmax.grows, sum, softmax.factor);
+    return SmallVector<Value>{output, maximum, sums, weights};
+  }
+
   State emitSteps() {
-    FailureOr<Value> scores = emitScores();
+    if (delayed)
+      return emitDelayedSteps();
+    FailureOr<Value> scores = emitScores(emitScoreProducts());
     if (failed(scores))
       return failure();
     Softmax softmax = isRelativeToPower(op) ? emitFusedSoftmax(*scores)
@@ -202,6 +247,14 @@ private:
   struct Softmax {
     Value weights;
     std::array<Value, 3> state; ///< Relative to what weights are relative to.
+    /// Whether rows are rescaled, and by what, where the output has yet to be.
+    Value grows = nullptr, factor = nullptr;
+  };
+
+  /// What `emitRescaled` gives.
+  struct Rescaled {
+    std::array<Value, 3> state;
+    Value factor = nullptr; ///< Of the output, which is to be multiplied later.
   };
 
   /// How far maxima may be beyond what weights are relative to, before that
@@ -213,8 +266,10 @@ private:
 
   /// The state before the block, which is relative to `before`, and to `next`
   /// in rows that grow, where `emitFactor` is what it is multiplied by.
-  std::array<Value, 3> emitRescaled(Value grows, Value before, Value next,
-                                    llvm::function_ref<Value()> emitFactor) {
+  Rescaled emitRescaled(Value grows, Value before, Value next,
+                        llvm::function_ref<Value()> emitFactor) {
+    if (delayed)
+      return emitRescaledSums(grows, before, next, emitFactor);
     std::array<Value, 3> rescaled = {state[0], before, state[2]};
     auto branch =
         scf::IfOp::create(b, TypeRange(ValueRange(rescaled)),
@@ -227,12 +282,40 @@ private:
     // The difference of equal infinities would be NaN.
     Value factor = b.select(grows, emitFactor(), b.real(next, 1.0));
     for (Value &part : {std::ref(rescaled[0]), std::ref(rescaled[2])})
-      part =
-          b.mul(part, broadcastTo(b, factor,
-                                  cast<VectorType>(part.getType()).getShape()));
+      part = multiplyRows(part, factor);
     rescaled[1] = b.select(grows, next, before);
     scf::YieldOp::create(b, rescaled);
-    return {branch.getResult(0), branch.getResult(1), branch.getResult(2)};
+    return {{branch.getResult(0), branch.getResult(1), branch.getResult(2)}};
+  }
+
+  /// The same without a branch, in which products of a warpgroup would end, and
+  /// without the output, which one computes.
+  Rescaled emitRescaledSums(Value grows, Value before, Value next,
+                            llvm::function_ref<Value()> emitFactor) {
+    Value factor = b.select(grows, emitFactor(), b.real(next, 1.0));
+    next = arith::MaximumFOp::create(b, before, next); // NaN stays.
+    return {{Value(), b.select(grows, next, before),
+             multiplyRows(state[2], factor)},
+            factor};
+  }
+
+  /// `matrix` with rows multiplied by `factor` in warps where it grows.
+  Value emitWhereAny(Value grows, Value matrix, Value factor) {
+    auto branch =
+        scf::IfOp::create(b, matrix.getType(), AnyInWarpOp::create(b, grows),
+                          /*withElse=*/true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.elseBlock());
+    scf::YieldOp::create(b, matrix);
+    b.setInsertionPointToStart(branch.thenBlock());
+    scf::YieldOp::create(b, multiplyRows(matrix, factor));
+    return branch.getResult(0);
+  }
+
+  Value multiplyRows(Value matrix, Value factor) {
+    return b.mul(
+        matrix,
+        broadcastTo(b, factor, cast<VectorType>(matrix.getType()).getShape()));
   }
 
   Softmax emitSoftmax(Value scores) {
@@ -241,14 +324,14 @@ private:
     // NaN, too, is what a maximum becomes.
     Value grows =
         b.compare(arith::CmpFPredicate::UGT, own, b.add(before, getSlack()));
-    std::array<Value, 3> rescaled = emitRescaled(
+    auto [rescaled, rest] = emitRescaled(
         grows, before, own, [&] { return emitExp(b.sub(before, own)); });
     // The difference of equal infinities would be NaN.
     Value origin = orZero(rescaled[1]);
     Value weights = fusedScale
                         ? emitScaledWeights(scores, highest, b.sub(own, origin))
                         : emitExp(b.sub(scores, overKeys(origin)));
-    return {weights, rescaled};
+    return {weights, rescaled, grows, rest};
   }
 
   /// The same in fewer operations: 2^(scale log2(e) score - c), where c is the
@@ -268,13 +351,13 @@ private:
                   b.fma(highest, b.real(highest, scale), b.negate(before)),
                   b.real(highest, getSlack() * std::numbers::log2e));
     Value next = b.mul(highest, scale);
-    std::array<Value, 3> rescaled = emitRescaled(
+    auto [rescaled, rest] = emitRescaled(
         grows, before, next, [&] { return b.exp2(b.sub(before, next)); });
     Value weights = b.exp2(b.fma(scores, real(scale, {rows, keys}),
                                  overKeys(b.negate(rescaled[1]))));
     if (!hasExponents)
       rescaled[1] = emitMaxima(b, b.getLoc(), rescaled[1]);
-    return {weights, rescaled};
+    return {weights, rescaled, grows, rest};
   }
 
   Value orZero(Value maximum) {
@@ -344,19 +427,28 @@ private:
     return result->front();
   }
 
-  FailureOr<Value> emitScores() {
+  Value emitScoreProducts() {
     AffineExpr q, j, d;
     bindDims(b.getContext(), q, j, d);
-    Value scores = contract(query, read(op.getKey(), op.getKeyScales()),
-                            real(0.0, {rows, keys}), {{q, d}, {j, d}, {q, j}});
+    return contract(query, read(op.getKey(), op.getKeyScales()),
+                    real(0.0, {rows, keys}), {{q, d}, {j, d}, {q, j}});
+  }
+
+  FailureOr<Value> emitScores(Value scores) {
     if (op.getScale() && !fusedScale)
       scores = b.mul(scores, broadcastTo(b, op.getScale(), {rows, keys}));
     return emitBranch(
         scores, findVectorForm(), [&] { return emitVectorScores(scores); },
         [&] {
-          return emitPositionScores(b, op, scores, numKeys,
-                                    allocateInWorkgroup(f32));
+          return emitPositionScores(b, op, scores, numKeys, positionScores);
         });
+  }
+
+  /// Whether scores may be computed position by position.
+  bool mayBeOfPositions() {
+    bool isVector = !op.hasScore() || isVectorizable(op.getScoreRegion(), true);
+    isVector &= !op.hasMask() || isVectorizable(op.getMaskRegion(), false);
+    return !isVector || !matchPattern(isDefined, m_One());
   }
 
   /// An i1: whether the block's scores can be computed as vectors.
@@ -424,16 +516,22 @@ private:
 
   /// Adds `weights * value` to `sums`.
   Value emitProduct(Value weights, Value sums) {
+    return contractValues(toFactor(weights),
+                          read(op.getValue(), op.getValueScales()), sums);
+  }
+
+  Value contractValues(Value weights, Value values, Value sums) {
     AffineExpr q, d, j;
     bindDims(b.getContext(), q, d, j);
-    // Matrix units multiply numbers of one type.
+    return contract(weights, values, sums, {{q, j}, {j, d}, {q, d}});
+  }
+
+  /// Matrix units multiply numbers of one type.
+  Value toFactor(Value weights) {
     Type element = getElementTypeOrSelf(query);
-    Value factor = weights;
-    if (!element.isF32())
-      factor =
-          arith::TruncFOp::create(b, vectorOf({rows, keys}, element), weights);
-    return contract(factor, read(op.getValue(), op.getValueScales()), sums,
-                    {{q, j}, {j, d}, {q, d}});
+    return element.isF32() ? weights
+                           : arith::TruncFOp::create(
+                                 b, vectorOf({rows, keys}, element), weights);
   }
 
   /// Leaves out the products with hidden positions, key by key.
@@ -532,11 +630,13 @@ private:
   FloatType f32;
   Value query; ///< A vector by now.
   int64_t rows, keys;
-  SmallVector<Value> state; ///< Accumulator, maximum and sum.
+  SmallVector<Value> state; ///< Accumulator, maximum and sum; delayed weights.
   Value numKeys;
+  Value positionScores;      ///< Memory for them, which branches share.
   Value isDefined, isMasked; ///< As in `BlockFacts`; keys may also be missing.
   std::optional<double> fusedScale;
   bool hasExponents; ///< In place of maxima.
+  const DelayedProduct *delayed;
   bool isMaskVectorized = true;
 };
 
@@ -544,6 +644,7 @@ private:
 
 FailureOr<SmallVector<Value>> attn::emitBlock(OpBuilder &b,
                                               OnlineAttentionOp op,
-                                              int64_t keys, bool hasExponents) {
-  return BlockEmitter(op, b, keys, hasExponents).emit();
+                                              int64_t keys, bool hasExponents,
+                                              const DelayedProduct *delayed) {
+  return BlockEmitter(op, b, keys, hasExponents, delayed).emit();
 }

@@ -32,6 +32,7 @@
 #include "lib/GPU/Passes.h"
 #include "lib/GPU/RareLoop.h"
 #include "lib/GPU/WarpRows.h"
+#include "lib/Memory/LaterIteration.h"
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -127,6 +128,7 @@ private:
     OnlineAttentionOp block = findOnlyBlock(loop);
     std::optional<unsigned> sums, maxima;
     if (block) {
+      delayProduct(loop, block);
       sums = findCarried(loop, block.getSum(), block.getResult(2));
       if (isRelativeToPower(block))
         maxima = findCarried(loop, block.getMaximum(), block.getResult(1));
@@ -149,6 +151,57 @@ private:
     return success();
   }
 
+  /// Where warpgroups multiply, has iterations of a loop over keys add the
+  /// product of weights and values of the block before, which a warpgroup
+  /// computes while it makes weights of the next ones, as in FlashAttention-3.
+  /// So there is one more iteration, of no keys. The first one has weights of
+  /// 0, and values of 0, where none are before.
+  void delayProduct(scf::ForOp &loop, OnlineAttentionOp block) {
+    if (!isInWarpgroups(block) || !isFirstRound(block) ||
+        block.getValueScales() ||
+        !findCarried(loop, block.getAccumulator(), block.getResult(0)))
+      return;
+    b.setInsertionPoint(loop);
+    // Leaves operations without users.
+    if (!LaterIteration(b, loop, loop.getLowerBound()).get(block.getValue()))
+      return;
+    Value end = loop.getUpperBound(), begin = loop.getLowerBound();
+    Value later =
+        b.select(b.isLess(begin, end), b.add(end, loop.getStep()), end);
+    Value last = b.sub(end, 1);
+    last = b.add(begin, b.mul(b.div(b.sub(last, begin), loop.getStep()),
+                              loop.getStep()));
+    Value none = b.zero(
+        vectorOf({cast<VectorType>(block.getQueryMutable().get().getType())
+                      .getDimSize(0),
+                  *getBlockKeys(block)},
+                 getElementTypeOrSelf(block.getKey())));
+    IRRewriter rewriter(b.getContext());
+    auto interface = cast<LoopLikeOpInterface>(*loop);
+    loop = cast<scf::ForOp>(*interface.replaceWithAdditionalIterOperands(
+        rewriter, none, /*replaceInitOperandUsesInLoop=*/false));
+    loop.setUpperBound(later);
+    // What the added iteration knows of its block, it knows of the last one.
+    Value iv = loop.getInductionVar();
+    b.setInsertionPointToStart(loop.getBody());
+    Value known = b.min(iv, last);
+    iv.replaceAllUsesExcept(known, known.getDefiningOp());
+    b.setInsertionPoint(block);
+    LaterIteration before(b, loop, b.max(b.sub(iv, loop.getStep()), begin));
+    Value values = before.get(block.getValue());
+    OpFoldResult rows = b.size(values, 0), zero = b.getIndexAttr(0),
+                 one = b.getIndexAttr(1);
+    rows = b.select(b.isEqual(iv, begin), 0, b.index(rows));
+    OpFoldResult columns = b.size(values, 1);
+    delayed[block] = {loop.getRegionIterArgs().back(),
+                      tensor::ExtractSliceOp::create(
+                          b, values, ArrayRef<OpFoldResult>{zero, zero},
+                          ArrayRef<OpFoldResult>{rows, columns},
+                          ArrayRef<OpFoldResult>{one, one}),
+                      b.compare(arith::CmpIPredicate::sge, iv, end)};
+    b.setInsertionPoint(loop);
+  }
+
   /// Tiling inserts what a block gives into what there was, all of it.
   void foldWholeInsertions(scf::ForOp loop) {
     for (auto insert : llvm::make_early_inc_range(
@@ -156,6 +209,23 @@ private:
       if (SmallVector<Value> whole;
           succeeded(b.tryFold(insert, whole)) && !whole.empty())
         replace(insert, whole.front());
+  }
+
+  /// A multiple of what units multiply; nothing where there is no bound.
+  static std::optional<int64_t> getBlockKeys(OnlineAttentionOp op) {
+    std::optional<int64_t> bound = getKnownMost(op.getKey(), 0);
+    if (!bound)
+      return std::nullopt;
+    return int64_t(llvm::alignTo(std::max<int64_t>(1, *bound), kMatrixUnit));
+  }
+
+  static bool isInWarpgroups(OnlineAttentionOp op) {
+    PlanAttr plan = getPlan(op);
+    return plan && plan.getWarpgroups();
+  }
+
+  static bool isFirstRound(OnlineAttentionOp op) {
+    return matchPattern(op.getExact(), m_Zero());
   }
 
   static OnlineAttentionOp findOnlyBlock(scf::ForOp loop) {
@@ -339,18 +409,23 @@ private:
     if (!matchPattern(op.getExact(), m_Constant()))
       return op.emitOpError(
           "is lowered for a GPU with a constant 'exact' only");
-    std::optional<int64_t> bound = getKnownMost(op.getKey(), 0);
-    if (!bound)
+    std::optional<int64_t> keys = getBlockKeys(op);
+    if (!keys)
       return op.emitOpError("expected a constant bound of the number of keys: "
                             "tile the keys first");
-    int64_t keys = llvm::alignTo(std::max<int64_t>(1, *bound), kMatrixUnit);
     if (auto loop = dyn_cast<scf::ForOp>(op->getParentOp());
         loop && matchPattern(op.getExact(), m_One()))
       loop->setAttr(kRareLoopAttr, b.getUnitAttr());
+    auto found = delayed.find(op);
+    DelayedProduct *product = found == delayed.end() ? nullptr : &found->second;
     FailureOr<SmallVector<Value>> state =
-        emitBlock(b, op, keys, withExponents.contains(op));
+        emitBlock(b, op, *keys, withExponents.contains(op), product);
     if (failed(state))
       return failure();
+    if (product)
+      cast<scf::ForOp>(op->getParentOp())
+          .getTiedLoopYieldedValue(cast<BlockArgument>(product->weights))
+          ->set(state->pop_back_val());
     op->replaceAllUsesWith(*state);
     op.erase();
     return success();
@@ -404,6 +479,8 @@ private:
   IndexBuilder b;
   /// Blocks of loops that carry exponents in place of maxima.
   llvm::SmallPtrSet<Operation *, 4> withExponents;
+  /// What blocks add of those before.
+  llvm::SmallDenseMap<Operation *, DelayedProduct> delayed;
 };
 
 /// `text` with "?" for every number.
@@ -463,6 +540,8 @@ LogicalResult setWarpRows(scf::ForallOp loop, OnlineAttentionOp op) {
     return op.emitOpError("expected as many 'lanes' in the attn.plan of each "
                           "tile of a loop for a GPU");
   loop->setAttr(kWarpRowsAttr, rows);
+  if (plan.getWarpgroups())
+    loop->setAttr(kWarpgroupsAttr, UnitAttr::get(op.getContext()));
   return success();
 }
 

@@ -53,6 +53,8 @@ bool convertColumnComparison(arith::CmpIOp op, LaneValues &lanes);
 bool isShared(vector::TransferReadOp read);
 LogicalResult convertSharedRead(vector::TransferReadOp read, LaneValues &lanes);
 LogicalResult convertToLanes(vector::ContractionOp op, LaneValues &lanes);
+/// The same of rows that warpgroups contract.
+LogicalResult convertToLanes(ReadPanelsOp read, LaneValues &lanes);
 
 /// A matrix in workgroup memory.
 LogicalResult convertAlloca(memref::AllocaOp op, LaneValues &lanes);

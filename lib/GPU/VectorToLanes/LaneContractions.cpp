@@ -13,6 +13,7 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -187,6 +188,85 @@ private:
 
 } // namespace
 
+//===----------------------------------------------------------------------===//
+// Products of matrices by warpgroups
+//===----------------------------------------------------------------------===//
+
+/// The descriptor of a matrix in panels (PTX ISA 8.5, 9.7.15.5.1.2), from a
+/// multiple of eight rows on: where it begins, and how far panels, and eight
+/// rows of one, are apart. All are in units of 16 bytes.
+static Value emitDescriptor(IndexBuilder &b, Value panels,
+                            Value firstRow = nullptr) {
+  constexpr int64_t kUnit = 16, kBytesOfRow = 128, kSwizzle128 = 1;
+  int64_t rows = cast<MemRefType>(panels.getType()).getDimSize(1);
+  int64_t ofPanel = rows * kBytesOfRow / kUnit;
+  constexpr int64_t kOfEightRows = 8 * kBytesOfRow / kUnit;
+  auto parts = memref::ExtractStridedMetadataOp::create(b, panels);
+  Value pointer = memref::ExtractAlignedPointerAsIndexOp::create(b, panels);
+  Value address = b.add(pointer, b.mul(parts.getOffset(), 2));
+  if (firstRow)
+    address = b.add(address, b.mul(firstRow, kBytesOfRow));
+  // Of workgroup memory, addresses have 18 bits.
+  Value begin = b.bitAnd(b.div(address, b.index(kUnit)), b.index(0x3fff));
+  begin = arith::IndexCastOp::create(b, b.getI64Type(), begin);
+  Value rest = arith::ConstantIntOp::create(
+      b, ofPanel << 16 | kOfEightRows << 32 | kSwizzle128 << 62, 64);
+  return arith::OrIOp::create(b, begin, rest);
+}
+
+/// What each step of 16 along K adds to the descriptor of a matrix (rows, K),
+/// in units of 16 bytes: 32 bytes of a row of a panel.
+static SmallVector<int64_t> findStepsOfRows(int64_t rows, int64_t depth) {
+  SmallVector<int64_t> steps;
+  for (int64_t k = 0; k < depth; k += kRowsOfWarp)
+    steps.push_back(k / kElementsOfPanel * rows * 8 + k % kElementsOfPanel / 8);
+  return steps;
+}
+
+/// Adds the product of a fragment (M, K), or of a matrix in panels, and a
+/// matrix in panels, (N, K) if it is transposed, to a fragment of f32, if that
+/// is not 0.
+static SmallVector<Value>
+emitWarpgroupProduct(LaneValues &lanes, ArrayRef<Value> lhs, Value lhsPanels,
+                     Value panels, ValueRange sums, bool isTransposed) {
+  IndexBuilder &b = lanes.b;
+  auto type = cast<MemRefType>(panels.getType());
+  int64_t rows = type.getDimSize(1),
+          size = type.getDimSize(0) * type.getDimSize(2);
+  int64_t depth = isTransposed ? size : rows,
+          columns = isTransposed ? rows : size;
+  SmallVector<Value> pairs;
+  SmallVector<int64_t> steps;
+  if (isTransposed)
+    steps = findStepsOfRows(rows, depth);
+  for (int64_t k = 0; k < depth; k += kRowsOfWarp) {
+    if (!isTransposed)
+      steps.push_back(8 * k); // 16 rows of 128 bytes.
+    if (lhsPanels)
+      continue;
+    for (int64_t n : {k / 8, k / 8 + 1})
+      for (int64_t row : {0, 1})
+        llvm::append_range(pairs,
+                           lanes.pair(lhs.slice(lanes.getPair(row, n), 2)));
+  }
+  DenseI64ArrayAttr lhsSteps;
+  if (lhsPanels) {
+    lhsSteps = b.getDenseI64ArrayAttr(findStepsOfRows(lanes.numRows, depth));
+    Value warpgroup = b.div(lanes.index.thread, b.index(kThreadsOfWarpgroup));
+    pairs = {emitDescriptor(b, lhsPanels, b.mul(warpgroup, 4 * kRowsOfWarp))};
+  }
+  SmallVector<Type> types(columns / 2, b.getF32Type());
+  auto product = WarpgroupMmaOp::create(
+      b, TypeRange(types), ValueRange(pairs), emitDescriptor(b, panels), sums,
+      b.getI64IntegerAttr(columns), b.getDenseI64ArrayAttr(steps),
+      isTransposed ? UnitAttr() : b.getUnitAttr(), lhsSteps,
+      lhsPanels ? TypeAttr::get(type.getElementType()) : TypeAttr());
+  return SmallVector<Value>(WarpgroupWaitOp::create(b, TypeRange(types),
+                                                    product.getResults(),
+                                                    /*pending=*/0)
+                                .getResults());
+}
+
 /// Products of f32, without matrix units: `lhs` (M, K) is in workgroup memory,
 /// too, and each lane adds up its own elements.
 static SmallVector<Value> emitScalarProduct(LaneValues &lanes, Value lhs,
@@ -244,6 +324,17 @@ LogicalResult attn::convertSharedRead(vector::TransferReadOp read,
   return success();
 }
 
+LogicalResult attn::convertToLanes(ReadPanelsOp read, LaneValues &lanes) {
+  bool isFactor = llvm::all_of(read->getUses(), [](OpOperand &use) {
+    return isa<vector::ContractionOp>(use.getOwner()) &&
+           use.getOperandNumber() < 2;
+  });
+  if (!isFactor || lanes.numThreads % kThreadsOfWarpgroup != 0)
+    return rejectForLanes(read);
+  lanes.shared[read.getResult()] = read.getPanels();
+  return success();
+}
+
 /// Whether the second factor is (columns, contracted); nothing for another
 /// contraction.
 static std::optional<bool> findTranspose(vector::ContractionOp op) {
@@ -290,7 +381,24 @@ LogicalResult attn::convertToLanes(vector::ContractionOp op,
       op.getKind() != vector::CombiningKind::ADD ||
       getElementTypeOrSelf(op.getLhs()) != getElementTypeOrSelf(op.getRhs()))
     return rejectForLanes(op);
+  if (cast<MemRefType>(memory.getType()).getRank() > 2) {
+    Value lhsPanels = lanes.shared.lookup(op.getLhs());
+    if (lanes.laneRows != 2 || !lanes.isKnown(op.getLhs()) ||
+        (lhsPanels && cast<MemRefType>(lhsPanels.getType()).getRank() < 3))
+      return rejectForLanes(op);
+    SmallVector<Value> sums;
+    if (!matchPattern(op.getAcc(), m_AnyZeroFloat()))
+      sums = lanes.get(op.getAcc());
+    SmallVector<Value> lhs;
+    if (!lhsPanels)
+      lhs = lanes.get(op.getLhs());
+    lanes.set(op, emitWarpgroupProduct(lanes, lhs, lhsPanels, memory, sums,
+                                       *isTransposed));
+    return success();
+  }
   Value first = lanes.shared.lookup(op.getLhs());
+  if (first && cast<MemRefType>(first.getType()).getRank() > 2)
+    return rejectForLanes(op);
   if (getElementTypeOrSelf(op.getLhs()).isF32()) {
     if (!first)
       first = storeFirstFactor(op.getLhs(), lanes);

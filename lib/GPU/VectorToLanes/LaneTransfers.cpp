@@ -7,6 +7,7 @@
 
 #include "lib/GPU/VectorToLanes/LaneTransfers.h"
 #include "lib/GPU/VectorToLanes/Conversions.h"
+#include "lib/GPU/WarpRows.h"
 #include "lib/GPU/WorkgroupCopies/TileCopy.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -18,7 +19,10 @@ LogicalResult attn::convertAlloca(memref::AllocaOp op, LaneValues &lanes) {
   if (!isWorkgroup(op) || !op.getType().hasStaticShape() ||
       !op.getType().getLayout().isIdentity())
     return op.emitOpError("is not of workgroup memory");
-  op.replaceAllUsesWith(lanes.memory.allocate(op.getType()));
+  constexpr uint64_t kAlignment = 16;
+  op.replaceAllUsesWith(lanes.memory.allocate(
+      op.getType(), int64_t(op.getAlignment().value_or(kAlignment)),
+      op->hasAttr(kKeptMemoryAttr)));
   return success();
 }
 

@@ -34,7 +34,8 @@ static LaneIndex emitLaneIndex(IndexBuilder &b, gpu::LaunchOp launch,
   return result;
 }
 
-Value WorkgroupMemory::allocate(MemRefType type) {
+Value WorkgroupMemory::allocate(MemRefType type, int64_t alignment,
+                                bool isKept) {
   OpBuilder builder(launch);
   builder.setInsertionPointToStart(&launch.getBody().front());
   ImplicitLocOpBuilder b(launch.getLoc(), builder);
@@ -44,20 +45,24 @@ Value WorkgroupMemory::allocate(MemRefType type) {
                            MemRefLayoutAttrInterface{}, type.getMemorySpace()));
   b.setInsertionPointAfterValue(base);
   Value offset = arith::ConstantIndexOp::create(b, 0);
-  buffers.push_back(
-      memref::ViewOp::create(b, type, base, offset, ValueRange{}));
-  return buffers.back();
+  auto view = memref::ViewOp::create(b, type, base, offset, ValueRange{});
+  buffers.push_back({view, alignment, isKept});
+  return view;
 }
 
 namespace {
 /// Where a buffer is, and which operations of a block use it.
 struct PlacedBuffer {
   memref::ViewOp view;
+  int64_t alignment; ///< Bytes.
+  bool isKept;
   SmallVector<Operation *> users; ///< Not views.
   int64_t begin = 0, end = 0;     ///< Bytes.
   Operation *first = nullptr, *last = nullptr;
 
   bool isUsedBeside(const PlacedBuffer &other) const {
+    if (isKept || other.isKept)
+      return true;
     return !last->isBeforeInBlock(other.first) &&
            !other.last->isBeforeInBlock(first);
   }
@@ -120,7 +125,8 @@ static int64_t placeBuffers(MutableArrayRef<PlacedBuffer> buffers,
     });
     for (const PlacedBuffer &other : beside)
       if (other.begin < buffer.begin + bytes)
-        buffer.begin = std::max(buffer.begin, other.end);
+        buffer.begin = std::max<int64_t>(
+            buffer.begin, llvm::alignTo(other.end, buffer.alignment));
     buffer.end = buffer.begin + bytes;
     size = std::max(size, buffer.end);
   }
@@ -131,8 +137,8 @@ LogicalResult WorkgroupMemory::setSize() {
   /// What a workgroup may have at most, on sm_90.
   constexpr int64_t kMostBytes = 227 << 10;
   SmallVector<PlacedBuffer> used;
-  for (memref::ViewOp view : buffers) {
-    used.push_back({view, {}});
+  for (auto [view, alignment, isKept] : buffers) {
+    used.push_back({view, alignment, isKept, {}});
     findUsers(view, used.back().users);
     if (used.back().users.empty())
       used.pop_back();
@@ -230,10 +236,34 @@ SmallVector<Value> LaneValues::get(Value vector) {
                             scalar);
 }
 
+bool LaneValues::isPassedInPairs(VectorType type) const {
+  return getLayout(type) == Layout::Fragment &&
+         (type.getElementType().isF16() || type.getElementType().isBF16());
+}
+
+SmallVector<Value> LaneValues::pair(ArrayRef<Value> elements) {
+  auto type = VectorType::get({2}, elements.front().getType());
+  SmallVector<Value> pairs;
+  for (; !elements.empty(); elements = elements.drop_front(2)) {
+    auto first = elements[0].getDefiningOp<vector::ExtractOp>(),
+         second = elements[1].getDefiningOp<vector::ExtractOp>();
+    bool isWhole = first && second && first.getSource() == second.getSource() &&
+                   first.getSourceVectorType() == type &&
+                   first.getStaticPosition() == ArrayRef<int64_t>{0} &&
+                   second.getStaticPosition() == ArrayRef<int64_t>{1};
+    pairs.push_back(isWhole ? Value(first.getSource())
+                            : vector::FromElementsOp::create(
+                                  b, type, elements.take_front(2)));
+  }
+  return pairs;
+}
+
 SmallVector<Value> LaneValues::flatten(ValueRange values) {
   SmallVector<Value> result;
   for (Value value : values) {
-    if (isVector(value))
+    if (isVector(value) && isPassedInPairs(cast<VectorType>(value.getType())))
+      llvm::append_range(result, pair(get(value)));
+    else if (isVector(value))
       llvm::append_range(result, get(value));
     else
       result.push_back(value);
@@ -244,7 +274,11 @@ SmallVector<Value> LaneValues::flatten(ValueRange values) {
 SmallVector<Type> LaneValues::flattenTypes(TypeRange types) {
   SmallVector<Type> result;
   for (Type type : types) {
-    if (auto vector = dyn_cast<VectorType>(type))
+    auto vector = dyn_cast<VectorType>(type);
+    if (vector && isPassedInPairs(vector))
+      result.append(getNumElements(vector) / 2,
+                    VectorType::get({2}, vector.getElementType()));
+    else if (vector)
       result.append(getNumElements(vector), vector.getElementType());
     else
       result.push_back(type);
@@ -252,11 +286,25 @@ SmallVector<Type> LaneValues::flattenTypes(TypeRange types) {
   return result;
 }
 
+SmallVector<Value> LaneValues::emitElements(ValueRange pairs) {
+  OpBuilder::InsertionGuard guard(b);
+  SmallVector<Value> elements;
+  for (Value pair : pairs) {
+    b.setInsertionPointAfterValue(pair);
+    for (int64_t i : {0, 1})
+      elements.push_back(vector::ExtractOp::create(b, pair, i));
+  }
+  return elements;
+}
+
 void LaneValues::assign(ValueRange from, ValueRange to) {
   for (Value value : from) {
     auto vector = dyn_cast<VectorType>(value.getType());
     int64_t count = vector ? getNumElements(vector) : 1;
-    if (vector)
+    if (vector && isPassedInPairs(vector)) {
+      count /= 2;
+      scalars[value] = emitElements(to.take_front(count));
+    } else if (vector)
       scalars[value] = SmallVector<Value>(to.take_front(count));
     else
       value.replaceAllUsesWith(to.front());

@@ -44,9 +44,9 @@ public:
   explicit WorkgroupMemory(gpu::LaunchOp launch) : launch(launch) {}
 
   /// Emits, at the start of the launch, memory of its own for a buffer of a
-  /// static shape. Uses of two buffers that may share memory are on two sides
-  /// of a barrier.
-  Value allocate(MemRefType type);
+  /// static shape, which begins at a multiple of `alignment` bytes. Uses of two
+  /// buffers that may share memory are on two sides of a barrier.
+  Value allocate(MemRefType type, int64_t alignment = 16, bool isKept = false);
 
   /// Gives buffers their places, and the launch the size of all of them, when
   /// everything that uses them is there. Emits an error if it is more than a
@@ -56,7 +56,12 @@ public:
 private:
   gpu::LaunchOp launch;
   Value base;
-  SmallVector<memref::ViewOp> buffers;
+  struct Buffer {
+    memref::ViewOp view;
+    int64_t alignment; ///< Bytes.
+    bool isKept;       ///< Shares its memory with no other.
+  };
+  SmallVector<Buffer> buffers;
 };
 
 /// Which elements of a vector a lane has; see attn-distribute-to-lanes.
@@ -95,7 +100,11 @@ public:
     scalars[vector] = std::move(elements);
   }
 
-  /// Replaces vectors by their elements; other values stay.
+  /// Neighbours in rows of a fragment, two by two, as registers hold 16 bits.
+  SmallVector<Value> pair(ArrayRef<Value> elements);
+
+  /// Replaces vectors by their elements, or pairs of them if they have 16 bits;
+  /// other values stay.
   SmallVector<Value> flatten(ValueRange values);
   SmallVector<Type> flattenTypes(TypeRange types);
 
@@ -129,6 +138,9 @@ public:
   DenseMap<Value, Value> shared; ///< Workgroup memory, by the vector read.
 
 private:
+  bool isPassedInPairs(VectorType type) const;
+  SmallVector<Value> emitElements(ValueRange pairs);
+
   DenseMap<Value, SmallVector<Value>> scalars;
 };
 

@@ -83,6 +83,8 @@ private:
             return convertAlloca(alloca, lanes);
           });
     }
+    if (isa<ProducersOp>(op))
+      return success();
     if (op->getNumRegions() > 0)
       return rejectForLanes(op);
     if (!hasVectors(op))
@@ -101,7 +103,8 @@ private:
       return convertSharedRead(read, lanes);
     for (Type type : op->getResultTypes())
       if (auto vector = dyn_cast<VectorType>(type);
-          vector && !lanes.getLayout(vector) && !isa<vector::StepOp>(op))
+          vector && !lanes.getLayout(vector) &&
+          !isa<vector::StepOp, ReadPanelsOp>(op))
         return op->emitOpError("has no layout in lanes for ")
                << vector << ", in tiles of " << lanes.numRows << " rows";
     if (isa<arith::ConstantOp>(op))
@@ -112,7 +115,8 @@ private:
             [&](auto own) { return convertVector(own); })
         .Case<vector::MultiDimReductionOp, vector::ContractionOp,
               vector::TransferReadOp, vector::GatherOp, vector::TransferWriteOp,
-              AnyInWarpOp>([&](auto own) { return convertToLanes(own, lanes); })
+              AnyInWarpOp, ReadPanelsOp>(
+            [&](auto own) { return convertToLanes(own, lanes); })
         .Default([&](Operation *other) { return convertElementwise(other); });
   }
 
@@ -243,7 +247,8 @@ struct DistributeToLanes
       }
       FailureOr<int64_t> warpRows = getWarpRows(launch);
       if (failed(warpRows) ||
-          failed(Distribution(launch, builder, threads.getSExtValue(),
+          failed(Distribution(launch, builder,
+                              threads.getSExtValue() - getNumProducers(launch),
                               *warpRows, getMostRows(launch))
                      .run()))
         signalPassFailure();

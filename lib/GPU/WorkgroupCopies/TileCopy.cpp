@@ -6,10 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/GPU/WorkgroupCopies/TileCopy.h"
+#include "dialect/AttnOps.h"
 #include "dialect/Shared/IndexBuilder.h"
 #include "lib/GPU/ConvertedRows.h"
 #include "lib/Online/StoredElements.h"
 #include "lib/Plan/CacheModel.h"
+#include "lib/Plan/Plan.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -25,37 +27,49 @@ static int64_t getElementBytes(ShapedType type) {
   return type.getElementTypeBitWidth() / 8;
 }
 
-static MemRefType getBufferType(int64_t stages, VectorType tile) {
+/// (stages, rows, columns), or (stages, panels, rows, columns of a panel).
+static MemRefType getBufferType(WorkgroupThreads threads, int64_t stages,
+                                VectorType tile) {
+  int64_t rows = tile.getDimSize(0), columns = tile.getDimSize(1);
+  SmallVector<int64_t> shape = {
+      stages, rows, columns + kBytesBetweenRows / getElementBytes(tile)};
+  if (threads.inWarpgroups)
+    shape = {stages, columns / kElementsOfPanel, rows, kElementsOfPanel};
   auto space = gpu::AddressSpaceAttr::get(
       tile.getContext(), gpu::GPUDialect::getWorkgroupAddressSpace());
-  return MemRefType::get(
-      {stages, tile.getDimSize(0),
-       tile.getDimSize(1) + kBytesBetweenRows / getElementBytes(tile)},
-      tile.getElementType(), MemRefLayoutAttrInterface{}, space);
+  return MemRefType::get(shape, tile.getElementType(),
+                         MemRefLayoutAttrInterface{}, space);
 }
 
 Value attn::allocateTiles(WorkgroupThreads threads, int64_t stages,
                           VectorType tile) {
   auto b = OpBuilder::atBlockBegin(&threads.launch.getBody().front());
-  return memref::AllocaOp::create(b, threads.launch.getLoc(),
-                                  getBufferType(stages, tile));
+  // Eight rows of panels, in which places of elements repeat themselves.
+  constexpr int64_t kBytesOfPattern = 1024;
+  return memref::AllocaOp::create(
+      b, threads.launch.getLoc(), getBufferType(threads, stages, tile),
+      threads.inWarpgroups ? b.getI64IntegerAttr(kBytesOfPattern)
+                           : IntegerAttr());
 }
 
-int64_t attn::getTileBytes(VectorType tile) {
-  return getBufferType(/*stages=*/1, tile).getNumElements() *
+int64_t attn::getTileBytes(WorkgroupThreads threads, VectorType tile) {
+  return getBufferType(threads, /*stages=*/1, tile).getNumElements() *
          getElementBytes(tile);
 }
 
 Value attn::emitTileView(ImplicitLocOpBuilder &b, Value buffer, Value stage,
                          VectorType tile) {
+  auto all = cast<MemRefType>(buffer.getType());
+  SmallVector<int64_t> shape(tile.getShape());
+  if (all.getRank() > 3)
+    shape.assign(all.getShape().drop_front().begin(), all.getShape().end());
   OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
-  SmallVector<OpFoldResult> offsets = {getAsOpFoldResult(stage), zero, zero};
-  SmallVector<OpFoldResult> sizes = {one, b.getIndexAttr(tile.getDimSize(0)),
-                                     b.getIndexAttr(tile.getDimSize(1))};
-  SmallVector<OpFoldResult> strides(3, one);
-  auto type = memref::SubViewOp::inferRankReducedResultType(
-      tile.getShape(), cast<MemRefType>(buffer.getType()), offsets, sizes,
-      strides);
+  SmallVector<OpFoldResult> offsets(all.getRank(), zero),
+      strides(all.getRank(), one), sizes = {one};
+  offsets.front() = getAsOpFoldResult(stage);
+  llvm::append_range(sizes, getAsIndexOpFoldResult(b.getContext(), shape));
+  auto type = memref::SubViewOp::inferRankReducedResultType(shape, all, offsets,
+                                                            sizes, strides);
   return memref::SubViewOp::create(b, type, buffer, offsets, sizes, strides);
 }
 
@@ -94,13 +108,18 @@ class CopyEmitter {
 public:
   CopyEmitter(ImplicitLocOpBuilder &builder, WorkgroupThreads threads,
               TileSource from, Value tile)
-      : b(builder.getLoc(), builder), thread(threads.launch.getThreadIds().x),
+      : b(builder.getLoc(), builder),
+        thread(b.sub(threads.launch.getThreadIds().x, threads.first)),
         numThreads(threads.number), source(from.rows), scales(from.scales),
         tile(tile), type(cast<MemRefType>(tile.getType())),
+        inPanels(type.getRank() > 2),
+        tileRows(type.getDimSize(inPanels ? 1 : 0)),
+        tileColumns(inPanels ? type.getDimSize(0) * type.getDimSize(2)
+                             : type.getDimSize(1)),
         isConverted(isConvertedTile(source, type)),
         elementBytes(getElementBytes(cast<MemRefType>(source.getType()))),
         chunkSize(kChunkBytes / getElementBytes(type)),
-        chunks(type.getDimSize(1) / chunkSize),
+        chunks(tileColumns / chunkSize),
         neighbours(
             std::gcd(std::min<int64_t>(8, numThreads), chunks & -chunks)),
         rowsAtOnce(numThreads / neighbours),
@@ -130,13 +149,16 @@ public:
     });
   }
 
+  /// Rows of panels after which places of elements repeat themselves.
+  static constexpr int64_t kRowsOfPattern = 8;
+
   /// Whether the elements that become a chunk are there all or none, as those
   /// that are converted have to be.
   bool hasWholeChunks() { return !isConverted || numColumns % chunkSize == 0; }
 
   Value emitIsWhole() {
     return b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::sge, numRows,
-                                         b.index(type.getDimSize(0)));
+                                         b.index(tileRows));
   }
 
   /// The address of the first byte that this thread copies, in `memory`.
@@ -172,11 +194,11 @@ private:
       auto type = LLVM::LLVMPointerType::get(b.getContext(), unsigned(space));
       return LLVM::IntToPtrOp::create(b, type, address);
     };
-    Value to = emitFirstAddress(tile);
+    Value to = inPanels ? emitFirstAddressOfPanels() : emitFirstAddress(tile);
     auto parts = memref::ExtractStridedMetadataOp::create(b, source);
     Value distance = b.mul(parts.getStrides()[0], rowsAtOnce * elementBytes);
     auto [strides, offset] = type.getStridesAndOffset();
-    int64_t tileDistance = strides[0] * elementBytes;
+    int64_t tileDistance = strides[inPanels ? 1 : 0] * elementBytes;
     auto emitRow = [&](int64_t row) {
       for (int64_t chunk = 0; chunk < chunks; chunk += neighbours) {
         int64_t bytes = chunk * kChunkBytes;
@@ -186,15 +208,17 @@ private:
           existing = arith::IndexCastOp::create(
               b, b.getI32Type(), b.mul(countInChunk(column), elementBytes));
         }
+        int64_t ofTile = inPanels ? chunk * chunkSize / kElementsOfPanel *
+                                        strides[0] * elementBytes
+                                  : bytes;
         NVVM::CpAsyncOp::create(
             b,
-            pointerTo(to, row * tileDistance + bytes,
+            pointerTo(to, row * tileDistance + ofTile,
                       NVVM::NVVMMemorySpace::Shared),
             pointerTo(from, bytes, NVVM::NVVMMemorySpace::Global), kChunkBytes,
             NVVM::LoadCacheModifierKind::CG, existing);
       }
     };
-    int64_t tileRows = type.getDimSize(0);
     for (int64_t row = 0; row < tileRows; row += rowsAtOnce) {
       if (row > 0)
         from = b.add(from, distance);
@@ -206,6 +230,34 @@ private:
     }
   }
 
+  /// The address of the first byte that this thread writes in panels, of whose
+  /// rows neighbours have one each. Rows of a thread are a multiple of eight
+  /// apart.
+  Value emitFirstAddressOfPanels() {
+    auto parts = memref::ExtractStridedMetadataOp::create(b, tile);
+    Value pointer = memref::ExtractAlignedPointerAsIndexOp::create(b, tile);
+    Value ofTile = b.add(pointer, b.mul(parts.getOffset(), elementBytes));
+    Value ofThread =
+        b.add(b.mul(firstRow, kElementsOfPanel * elementBytes),
+              b.mul(emitChunkOfPanel(place, firstRow), kChunkBytes));
+    return b.add(ofTile, ofThread);
+  }
+
+  /// Where `attn.read_panels` has a chunk of a row of a panel.
+  Value emitChunkOfPanel(Value chunk, Value row) {
+    return arith::XOrIOp::create(b, chunk, b.rem(row, kRowsOfPattern));
+  }
+
+  /// Where an element of a row is in the tile.
+  SmallVector<Value> emitPlace(Value row, Value column) {
+    if (!inPanels)
+      return {row, column};
+    Value ofPanel = b.rem(column, kElementsOfPanel);
+    Value chunk = emitChunkOfPanel(b.div(ofPanel, chunkSize), row);
+    return {b.div(column, kElementsOfPanel), row,
+            b.add(b.mul(chunk, chunkSize), b.rem(ofPanel, chunkSize))};
+  }
+
   void emitAsynchronous(Value row, Value exists) {
     Value first = b.mul(place, chunkSize);
     for (int64_t chunk = 0; chunk < chunks; chunk += neighbours) {
@@ -214,7 +266,7 @@ private:
       Value elements = b.select(exists, countInChunk(column), 0);
       nvgpu::DeviceAsyncCopyOp::create(
           b, nvgpu::DeviceAsyncTokenType::get(b.getContext()), tile,
-          ValueRange{row, column}, source, ValueRange{row, column},
+          emitPlace(row, column), source, ValueRange{row, column},
           b.getIndexAttr(chunkSize), elements, /*bypassL1=*/b.getUnitAttr());
     }
   }
@@ -240,7 +292,7 @@ private:
   /// registers, or be long code that seldom runs.
   void loopOverRows(function_ref<void(Value)> body) {
     OpBuilder::InsertionGuard guard(b);
-    Value row = b.enterLoop(firstRow, type.getDimSize(0), rowsAtOnce);
+    Value row = b.enterLoop(firstRow, tileRows, rowsAtOnce);
     auto isTrue = b.getBoolAttr(true);
     auto unroll = LLVM::LoopUnrollAttr::get(b.getContext(), isTrue, {}, {}, {},
                                             {}, {}, {});
@@ -268,7 +320,7 @@ private:
       if (!isWhole())
         isThere = b.bitAnd(exists, b.isLess(column, numColumns));
       auto store = [&](Value elements) {
-        vector::StoreOp::create(b, elements, tile, ValueRange{row, column},
+        vector::StoreOp::create(b, elements, tile, emitPlace(row, column),
                                 /*nontemporal=*/false,
                                 llvm::MaybeAlign(kChunkBytes));
       };
@@ -299,7 +351,7 @@ private:
 
   /// Element by element, since this is rare.
   void emitPlain(Value row, Value exists, Value scale) {
-    b.loop(place, type.getDimSize(1), neighbours, [&](Value column) {
+    b.loop(place, tileColumns, neighbours, [&](Value column) {
       Value isThere = exists;
       if (!isWhole())
         isThere = b.bitAnd(exists, b.isLess(column, numColumns));
@@ -311,18 +363,20 @@ private:
                 scale);
           },
           [&] { return b.zero(type.getElementType()); });
-      memref::StoreOp::create(b, element, tile, ValueRange{row, column});
+      memref::StoreOp::create(b, element, tile, emitPlace(row, column));
     });
   }
 
   /// Whether rows of the source are those of the tile.
-  bool isWhole() { return numColumns == type.getDimSize(1); }
+  bool isWhole() { return numColumns == tileColumns; }
 
   IndexBuilder b;
   Value thread;
   int64_t numThreads;
   Value source, scales, tile;
   MemRefType type; ///< Of the tile.
+  bool inPanels;
+  int64_t tileRows, tileColumns;
   bool isConverted;
   int64_t elementBytes; ///< Of the source.
   int64_t chunkSize;    ///< Elements.
@@ -365,6 +419,8 @@ void attn::readTile(vector::TransferReadOp read, Value tile) {
   IndexBuilder b(read.getLoc(), builder);
   ConvertedRows rows(read);
   VectorType type = rows.getType();
+  if (cast<MemRefType>(tile.getType()).getRank() > 2)
+    return rows.replaceWith(ReadPanelsOp::create(b, type, tile));
   rows.replaceWith(vector::TransferReadOp::create(
       b, type, tile, ValueRange{b.index(0), b.index(0)},
       b.zero(type.getElementType()), std::array{true, true}));

@@ -19,16 +19,18 @@ namespace mlir::attn {
 struct WorkgroupThreads {
   gpu::LaunchOp launch;
   int64_t number;
+  int64_t first = 0;
+  bool inWarpgroups = false; ///< Whether warpgroups multiply what is copied.
 };
 
 /// A buffer in workgroup memory for `stages` tiles (rows, columns) of f32, f16
 /// or bf16, at the start of the launch. Rows are 16 bytes longer than their
 /// elements, so that the 8 that `ldmatrix` reads at once are in different
-/// banks.
+/// banks. For warpgroups, tiles are panels of `attn.read_panels`.
 Value allocateTiles(WorkgroupThreads threads, int64_t stages, VectorType tile);
 
 /// What a buffer of one tile takes, in bytes.
-int64_t getTileBytes(VectorType tile);
+int64_t getTileBytes(WorkgroupThreads threads, VectorType tile);
 
 /// The tile of `stage` in such a buffer.
 Value emitTileView(ImplicitLocOpBuilder &builder, Value buffer, Value stage,

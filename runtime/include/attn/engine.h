@@ -66,7 +66,7 @@ struct CompileOptions {
   /// Lowering: "cpu", fused, vectorised and parallel; or "reference", slow and
   /// plain, on one thread, to compare with; or "gpu", for the engine's GPU; or
   /// "gpu-emulator", as for GPUs, but executed on the CPU, on one thread, to
-  /// find faults.
+  /// find faults, or "gpu-emulator-sm_90a", as for Hopper's.
   std::string pipeline = "cpu";
   /// Compile with "cpu" where "gpu" fails, as without a GPU (an error that
   /// starts with "no GPU: ") or for what is not lowered for one.
