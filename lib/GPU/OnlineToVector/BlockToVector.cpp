@@ -118,9 +118,9 @@ public:
   State emit() {
     BlockFacts facts = emitBlockFacts(b, op);
     numKeys = b.createOrFold<tensor::DimOp>(op.getKey(), 0);
+    isDefined = facts.isDefined;
     if (mayBeOfPositions())
       positionScores = allocateInWorkgroup(f32);
-    isDefined = facts.isDefined;
     Value isShort =
         b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::ne, numKeys,
                                       arith::ConstantIndexOp::create(b, keys));
