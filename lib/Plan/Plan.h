@@ -17,6 +17,8 @@
 #include "dialect/Plan/Target.h"
 #include "lib/Plan/CacheModel.h"
 
+#include "llvm/Support/MathExtras.h"
+
 #include <optional>
 
 namespace mlir::attn {
@@ -48,6 +50,18 @@ inline constexpr int64_t kThreadsOfWarpgroup = 4 * kLanesOfWarp,
                          kRowsOfWarpgroups = 2 * kFewRows,
                          kKeysOfWarpgroups = 128, kElementsOfPanel = 64,
                          kMostOfWarpgroups = 128;
+
+/// Whether warpgroups multiply rows of these sizes, of 16 bits, which are
+/// panels of 128 bytes in workgroup memory. Of longer heads, registers have no
+/// room for output and scores.
+inline bool hasPanels(Type type, int64_t headSize, int64_t valueSize) {
+  auto isOfPanels = [](int64_t size) {
+    return size > 0 && size <= kMostOfWarpgroups &&
+           llvm::alignTo(size, kRowsOfWarp) % kElementsOfPanel == 0;
+  };
+  return (type.isF16() || type.isBF16()) && isOfPanels(headSize) &&
+         isOfPanels(valueSize);
+}
 
 /// About as many keys as a part has at least that workgroups of a GPU share:
 /// another one would cost more than it saves.

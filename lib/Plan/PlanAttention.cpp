@@ -169,17 +169,6 @@ int64_t AttentionPlanner::chooseLanes() {
                                                         : 2 * kRowsOfWarp;
 }
 
-/// Whether warpgroups multiply rows of these sizes, of 16 bits, which are
-/// panels of 128 bytes in workgroup memory. Of longer heads, registers have no
-/// room for output and scores.
-static bool hasPanels(Type type, int64_t headSize, int64_t valueSize) {
-  return (type.isF16() || type.isBF16()) &&
-         llvm::all_of(std::array{headSize, valueSize}, [](int64_t size) {
-           return size > 0 && size <= kMostOfWarpgroups &&
-                  llvm::alignTo(size, kRowsOfWarp) % kElementsOfPanel == 0;
-         });
-}
-
 /// Whether warpgroups multiply many queries. Rows are copied as they are, and
 /// dropout takes registers.
 bool AttentionPlanner::canComputeInWarpgroups() {
