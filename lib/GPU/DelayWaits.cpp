@@ -24,31 +24,16 @@ using namespace mlir::attn;
 /// Whether an operation neither writes memory nor waits for other threads, but
 /// for those of its warp.
 static bool canRunBefore(Operation *op) {
-  if (isa<NVVM::VoteSyncOp>(op))
-    return true;
-  if (op->hasTrait<OpTrait::HasRecursiveMemoryEffects>())
-    return !op->walk([&](Operation *inner) {
-                if (inner == op || canRunBefore(inner))
-                  return WalkResult::advance();
-                return WalkResult::interrupt();
-              }).wasInterrupted();
-  if (isMemoryEffectFree(op))
-    return true;
-  auto effects = dyn_cast<MemoryEffectOpInterface>(op);
-  return effects && effects.onlyHasEffect<MemoryEffects::Read>();
+  auto effects = getEffectsRecursively(op);
+  return isa<NVVM::VoteSyncOp>(op) ||
+         (effects && llvm::all_of(*effects, [](const auto &effect) {
+            return isa<MemoryEffects::Read>(effect.getEffect());
+          }));
 }
 
 static bool uses(Operation *op, WarpgroupWaitOp wait) {
-  return op
-      ->walk([&](Operation *inner) {
-        return llvm::any_of(inner->getOperands(),
-                            [&](Value operand) {
-                              return operand.getDefiningOp() == wait;
-                            })
-                   ? WalkResult::interrupt()
-                   : WalkResult::advance();
-      })
-      .wasInterrupted();
+  return llvm::any_of(wait->getUsers(),
+                      [&](Operation *user) { return op->isAncestor(user); });
 }
 
 /// Moves a wait down to the first operation that uses what it gives, or that

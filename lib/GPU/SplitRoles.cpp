@@ -10,8 +10,8 @@
 
 #include "dialect/AttnOps.h"
 #include "dialect/Shared/IndexBuilder.h"
+#include "lib/GPU/LaunchAttributes.h"
 #include "lib/GPU/Passes.h"
-#include "lib/GPU/WarpRows.h"
 #include "lib/Plan/Plan.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"

@@ -92,25 +92,27 @@ int64_t CacheModel::getFreeBytes(int64_t workgroups, int64_t queryBytes) const {
          queryBytes;
 }
 
+/// Blocks in workgroup memory at most.
+static constexpr int64_t kMostStages = 4;
+
 int64_t CacheModel::getStages(int64_t bytes, int64_t queryBytes,
                               Workgroup workgroup) const {
-  constexpr int64_t kLeastBytes = 48 << 10, kMostBytes = 96 << 10, kMost = 4;
+  constexpr int64_t kLeastBytes = 48 << 10, kMostBytes = 96 << 10;
   int64_t usual = getUsualWorkgroups(workgroup),
           wanted = getWantedWorkgroups(workgroup);
   int64_t ofWanted = getFreeBytes(wanted, queryBytes) / bytes;
   if (wanted > usual && ofWanted >= 2)
-    return std::min(ofWanted, kMost);
+    return std::min(ofWanted, kMostStages);
   int64_t free = std::max(getFreeBytes(usual, queryBytes), kLeastBytes);
   return std::clamp<int64_t>(free / bytes, 2 * bytes <= kMostBytes ? 2 : 1,
-                             kMost);
+                             kMostStages);
 }
 
 int64_t CacheModel::getStagesOfWarpgroups(int64_t bytes,
                                           int64_t otherBytes) const {
-  constexpr int64_t kMost = 4;
-  int64_t free =
-      target.getGpuSharedBytes() - 2 * kReservedOfWorkgroup - otherBytes;
-  return std::clamp<int64_t>(free / bytes, 1, kMost);
+  // Some is for what tells of stages.
+  int64_t free = getFreeBytes(1, otherBytes + kReservedOfWorkgroup);
+  return std::clamp<int64_t>(free / bytes, 1, kMostStages);
 }
 
 int64_t CacheModel::getWorkgroups(int64_t bytes, Workgroup workgroup) const {

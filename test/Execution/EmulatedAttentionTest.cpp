@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "test/Execution/EmulatorTesting.h"
+#include "test/Execution/WarpgroupTesting.h"
 
 #include "attn/element_type.h"
 #include "lib/Pipelines/Pipelines.h"
@@ -349,14 +350,10 @@ void expectWarpgroupsCaught(const std::string &from, const std::string &to,
                  message);
 }
 
-constexpr const char *asyncFence =
-    "nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, "
-    "space = #nvvm.shared_space<cta>}\n";
-
 /// Copies that are asynchronous and those that are not are written alike.
 TEST(EmulatedAttention, CatchesMissingFenceOfWarpgroups) {
   for (std::int64_t shift : {0, 3})
-    expectWarpgroupsCaught(asyncFence, "\n",
+    expectWarpgroupsCaught(std::string(proxyFence) + "\n", "\n",
                            {"with no fence.proxy.async after what thread"}, 64,
                            shift);
 }

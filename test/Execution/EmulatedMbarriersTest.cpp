@@ -17,23 +17,9 @@ namespace {
 
 constexpr std::int64_t numTiles = 5;
 
-constexpr const char *proxyFence =
-    "nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, "
-    "space = #nvvm.shared_space<cta>}";
-
 /// What brings a tile from %source to %target and arrives at %full.
 std::string makeStage(const ProductCase &product) {
-  std::string text;
-  for (std::int64_t i = 0; i < product.numCopies(); ++i)
-    text += replaceAll(std::string(R"(
-    %from_I = llvm.getelementptr %source[_I, %tid] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, !llvm.array<128 x vector<4xi32>>
-    %at_I = llvm.getelementptr %target[_I, %tid] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, !llvm.array<128 x vector<4xi32>>)") +
-                           (product.isCopied ? R"(
-    nvvm.cp.async.shared.global %at_I, %from_I, 16, cache = cg : !llvm.ptr<3>, !llvm.ptr<1>)"
-                                             : R"(
-    %part_I = llvm.load %from_I : !llvm.ptr<1> -> vector<4xi32>
-    llvm.store %part_I, %at_I : vector<4xi32>, !llvm.ptr<3>)"),
-                       "_I", std::to_string(i));
+  std::string text = makeCopies(product);
   if (product.isCopied)
     return text + R"(
     nvvm.cp.async.mbarrier.arrive %full {noinc = true} : !llvm.ptr<3> // Given.)";

@@ -15,27 +15,14 @@ using emulator::LaunchOptions;
 
 namespace {
 
-constexpr const char *fence =
-    "nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, "
-    "space = #nvvm.shared_space<cta>}";
-
 /// What brings factors from %b to %tile.
-std::string makeCopies(const ProductCase &product) {
-  std::string text;
-  for (std::int64_t i = 0; i < product.numCopies(); ++i)
-    text += replaceAll(std::string(R"(
-    %from_I = llvm.getelementptr %b[_I, %tid] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, !llvm.array<128 x vector<4xi32>>
-    %at_I = llvm.getelementptr %tile[_I, %tid] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, !llvm.array<128 x vector<4xi32>>)") +
-                           (product.isCopied ? R"(
-    nvvm.cp.async.shared.global %at_I, %from_I, 16, cache = cg : !llvm.ptr<3>, !llvm.ptr<1>)"
-                                             : R"(
-    %part_I = llvm.load %from_I : !llvm.ptr<1> -> vector<4xi32>
-    llvm.store %part_I, %at_I : vector<4xi32>, !llvm.ptr<3>)"),
-                       "_I", std::to_string(i));
+std::string makeArrivedCopies(const ProductCase &product) {
+  std::string text = replaceAll(
+      replaceAll(makeCopies(product), "%source", "%b"), "%target", "%tile");
   if (product.isCopied)
     text += "\n    nvvm.cp.async.commit.group"
             "\n    nvvm.cp.async.wait.group 0";
-  return text + "\n    " + fence;
+  return text + "\n    " + proxyFence;
 }
 
 /// A warpgroup computes the sums and twice the product, with two products in
@@ -64,7 +51,7 @@ gpu.module @kernels {
 LOADS
 )";
   text = replaceAll(text, "BYTES", std::to_string(product.numCopies() * 2048));
-  text = replaceAll(text, "COPIES", makeCopies(product));
+  text = replaceAll(text, "COPIES", makeArrivedCopies(product));
   text =
       replaceAll(text, "FIELDS", std::to_string(product.getFields().getBits()));
   text = replaceAll(text, "OF_FIRST",
@@ -183,21 +170,22 @@ TEST(EmulatedWarpgroups, CatchesMissingBarrier) {
 TEST(EmulatedWarpgroups, CatchesMissingFence) {
   const char *message = "with no fence.proxy.async after what thread";
   for (const ProductCase &product : {rowsNext, copied})
-    expectProductCaught(product, fence, "", message);
+    expectProductCaught(product, proxyFence, "", message);
   // Before the stores, or before the copies have arrived.
-  std::string none = replaceAll(makeText(rowsNext, "f16"), fence, "");
-  expectTextCaught(rowsNext, replaceAll(none, "// Begin.", fence), message);
-  none = replaceAll(makeText(copied, "f16"), fence, "");
-  const char *wait = "nvvm.cp.async.wait.group 0";
-  expectTextCaught(copied,
-                   replaceAll(none, wait, std::string(fence) + "\n" + wait),
+  std::string none = replaceAll(makeText(rowsNext, "f16"), proxyFence, "");
+  expectTextCaught(rowsNext, replaceAll(none, "// Begin.", proxyFence),
                    message);
+  none = replaceAll(makeText(copied, "f16"), proxyFence, "");
+  const char *wait = "nvvm.cp.async.wait.group 0";
+  expectTextCaught(
+      copied, replaceAll(none, wait, std::string(proxyFence) + "\n" + wait),
+      message);
 }
 
 TEST(EmulatedWarpgroups, FencesOfReaders) {
   std::string late =
-      replaceAll(replaceAll(makeText(rowsNext, "f16"), fence, ""),
-                 "// Written.", std::string("\n") + fence);
+      replaceAll(replaceAll(makeText(rowsNext, "f16"), proxyFence, ""),
+                 "// Written.", std::string("\n") + proxyFence);
   expectRightText(rowsNext, late);
 }
 
@@ -230,7 +218,7 @@ TEST(EmulatedWarpgroups, CatchesMissingFirstFactor) {
   std::string last = std::to_string(both.numCopies() - 1);
   expectProductCaught(both, "llvm.store %part" + last + ",", "//",
                       "which nothing has written");
-  expectProductCaught(both, fence, "",
+  expectProductCaught(both, proxyFence, "",
                       "with no fence.proxy.async after what thread");
 }
 

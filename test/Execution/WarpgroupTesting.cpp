@@ -73,6 +73,21 @@ static std::string join(const std::string &prefix, std::int64_t count,
   return result;
 }
 
+std::string test::makeCopies(const ProductCase &product) {
+  std::string text;
+  for (std::int64_t i = 0; i < product.numCopies(); ++i)
+    text += replaceAll(std::string(R"(
+    %from_I = llvm.getelementptr %source[_I, %tid] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, !llvm.array<128 x vector<4xi32>>
+    %at_I = llvm.getelementptr %target[_I, %tid] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, !llvm.array<128 x vector<4xi32>>)") +
+                           (product.isCopied ? R"(
+    nvvm.cp.async.shared.global %at_I, %from_I, 16, cache = cg : !llvm.ptr<3>, !llvm.ptr<1>)"
+                                             : R"(
+    %part_I = llvm.load %from_I : !llvm.ptr<1> -> vector<4xi32>
+    llvm.store %part_I, %at_I : vector<4xi32>, !llvm.ptr<3>)"),
+                       "_I", std::to_string(i));
+  return text;
+}
+
 std::string test::listValues(const std::string &name, std::int64_t count) {
   return join(name, count, /*isNumbered=*/true);
 }

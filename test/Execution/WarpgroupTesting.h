@@ -53,6 +53,14 @@ struct ProductCase {
   std::string getStepsOfFirst() const;
 };
 
+/// What makes stores, and copies that have arrived, visible to products.
+inline constexpr const char *proxyFence =
+    "nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, "
+    "space = #nvvm.shared_space<cta>}";
+
+/// What brings factors from %source to %target, as thread %tid.
+std::string makeCopies(const ProductCase &product);
+
 /// "%name0, %name1, ..."
 std::string listValues(const std::string &name, std::int64_t count);
 /// "f32, f32, ..."

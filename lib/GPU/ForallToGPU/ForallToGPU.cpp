@@ -7,8 +7,8 @@
 
 #include "dialect/Shared/IndexBuilder.h"
 #include "lib/GPU/ForallToGPU/HostCode.h"
+#include "lib/GPU/LaunchAttributes.h"
 #include "lib/GPU/Passes.h"
-#include "lib/GPU/WarpRows.h"
 #include "lib/Plan/Plan.h"
 
 #include "mlir/Analysis/SliceAnalysis.h"

@@ -140,7 +140,7 @@ public:
     // Blocks of which all keys are visible have code of their own, from the
     // first product to the last, in which nothing waits for a branch.
     Value condition = isMasked;
-    // Where the number of keys is a constant, it is that of no block, too.
+    // What has no keys knows of its keys what the block before does.
     if (delayed)
       condition = b.bitOr(condition, delayed->isLast);
     auto setMasked = [&](bool constant) {
@@ -193,10 +193,11 @@ private:
                           read(delayed->values, /*scales=*/{}), state[0]);
   }
 
-  /// Of a block in whose time another product is computed. What its result is
+  /// A delayed product begins right behind that of scores, and what it is
   /// multiplied by waits until it is there.
-  State emitDelayedSteps() {
-    Value products = emitScoreProducts(), sum = emitDelayedProduct();
+  State emitSteps() {
+    Value products = emitScoreProducts();
+    Value sum = delayed ? emitDelayedProduct() : Value();
     FailureOr<Value> scores = emitScores(products);
     if (failed(scores))
       return failure();
@@ -204,21 +205,11 @@ private:
                                             : emitSoftmax(*scores);
     auto &[output, maximum, sums] = softmax.state;
     sums = emitSums(softmax.weights, sums);
-    Value weights = toFactor(softmax.weights);
-    output = emitWhereAny(softmax.grows, sum, softmax.factor);
-    return SmallVector<Value>{output, maximum, sums, weights};
-  }
-
-  State emitSteps() {
-    if (delayed)
-      return emitDelayedSteps();
-    FailureOr<Value> scores = emitScores(emitScoreProducts());
-    if (failed(scores))
-      return failure();
-    Softmax softmax = isRelativeToPower(op) ? emitFusedSoftmax(*scores)
-                                            : emitSoftmax(*scores);
-    auto &[output, maximum, sums] = softmax.state;
-    sums = emitSums(softmax.weights, sums);
+    if (delayed) {
+      Value weights = toFactor(softmax.weights); // Before the sum is there.
+      output = emitWhereAny(softmax.grows, sum, softmax.factor);
+      return SmallVector<Value>{output, maximum, sums, weights};
+    }
     FailureOr<Value> kept = emitDropout(b, op, softmax.weights);
     if (failed(kept))
       return failure();

@@ -27,11 +27,11 @@
 #include "dialect/AttnOps.h"
 #include "dialect/Shared/IndexBuilder.h"
 #include "dialect/Shared/KnownSizes.h"
+#include "lib/GPU/LaunchAttributes.h"
 #include "lib/GPU/OnlineToVector/BlockToVector.h"
 #include "lib/GPU/OnlineToVector/RegionToVector.h"
 #include "lib/GPU/Passes.h"
 #include "lib/GPU/RareLoop.h"
-#include "lib/GPU/WarpRows.h"
 #include "lib/Memory/LaterIteration.h"
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"

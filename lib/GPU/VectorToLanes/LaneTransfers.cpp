@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/GPU/VectorToLanes/LaneTransfers.h"
+#include "lib/GPU/LaunchAttributes.h"
 #include "lib/GPU/VectorToLanes/Conversions.h"
-#include "lib/GPU/WarpRows.h"
 #include "lib/GPU/WorkgroupCopies/TileCopy.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

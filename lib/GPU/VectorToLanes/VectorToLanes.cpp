@@ -9,9 +9,9 @@
 // vectors, what one lane does of it. Nothing is computed across lanes but
 // reductions and products.
 
+#include "lib/GPU/LaunchAttributes.h"
 #include "lib/GPU/Passes.h"
 #include "lib/GPU/VectorToLanes/Conversions.h"
-#include "lib/GPU/WarpRows.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"

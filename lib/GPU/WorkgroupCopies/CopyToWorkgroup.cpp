@@ -5,31 +5,22 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialect/Plan/Target.h"
 #include "dialect/Shared/IndexBuilder.h"
 #include "lib/GPU/ConvertedRows.h"
+#include "lib/GPU/LaunchAttributes.h"
 #include "lib/GPU/Passes.h"
 #include "lib/GPU/RareLoop.h"
-#include "lib/GPU/WarpRows.h"
 #include "lib/GPU/WorkgroupCopies/LoopStaging.h"
 #include "lib/GPU/WorkgroupCopies/StageBarriers.h"
 #include "lib/GPU/WorkgroupCopies/TileCopy.h"
 #include "lib/Memory/LaterIteration.h"
 #include "lib/Plan/Plan.h"
 
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
-#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
-#include "mlir/IR/PatternMatch.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "mlir/Interfaces/ValueBoundsOpInterface.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/SetVector.h"
-#include "llvm/ADT/SmallPtrSet.h"
-
-#include <algorithm>
 
 namespace mlir::attn {
 #define GEN_PASS_DEF_COPYTOWORKGROUP

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/GPU/WorkgroupCopies/StageBarriers.h"
-#include "lib/GPU/WarpRows.h"
+#include "lib/GPU/LaunchAttributes.h"
 #include "lib/Plan/Plan.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

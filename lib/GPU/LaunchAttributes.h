@@ -1,12 +1,12 @@
-//===- WarpRows.h - The rows of a warp --------------------------*- C++ -*-===//
+//===- LaunchAttributes.h - What launches say -------------------*- C++ -*-===//
 //
 // Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef ATTN_GPU_WARPROWS_H
-#define ATTN_GPU_WARPROWS_H
+#ifndef ATTN_GPU_LAUNCHATTRIBUTES_H
+#define ATTN_GPU_LAUNCHATTRIBUTES_H
 
 #include "lib/Plan/Plan.h"
 
@@ -64,4 +64,4 @@ inline FailureOr<int64_t> getWarpRows(Operation *op) {
 
 } // namespace mlir::attn
 
-#endif // ATTN_GPU_WARPROWS_H
+#endif // ATTN_GPU_LAUNCHATTRIBUTES_H
