@@ -15,9 +15,10 @@
 
 namespace mlir::attn {
 
-/// The numbers of queries that an op has code for, where calls give the number:
-/// from `least` to `most`, which callers promise. A range without an end is
-/// right for fewer, too, of which none has code of its own.
+/// The numbers of queries that an op has code for, where calls give the number,
+/// or those of their sequences: from `least` to `most`, which callers promise.
+/// A range without an end is right for fewer, too, of which none has code of
+/// its own.
 struct QueryRange {
   static constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
   /// An `array<i64: least, most>` on `attn.attention`.

@@ -44,7 +44,8 @@ def SpecializeQueries : Pass<"attn-specialize-queries"> {
     Sequences with numbers of queries of their own, by `sequences(...)` or
     `counts(...)`, become parallel loops for a CPU, one for each of these forms, whose
     tiles find their sequence and leave alone those that another form is for. Rows
-    of no sequence are filled beforehand.
+    of no sequence are filled beforehand. `attn.queries` is about the queries of each
+    sequence here.
   }];
   let options = [Option<"workgroups", "workgroups", "bool", "false",
                         "Specialize for workgroups of a GPU">];

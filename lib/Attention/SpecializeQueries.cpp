@@ -192,11 +192,18 @@ private:
 
 } // namespace
 
-/// The forms of an op: those of few queries that `planFewQueries` says, and
-/// that of many; of these, what the op's calls need.
+/// The forms of an op: those of few queries that `planFewQueries` says, but
+/// none for more than there are, and that of many; of these, what the op's
+/// calls need.
 static SmallVector<int64_t> findForms(AttentionOp op, Device device) {
   SmallVector<int64_t> forms = planFewQueries(op, device);
-  forms.push_back(ShapedType::kDynamic);
+  std::optional<int64_t> known = getKnownMost(op.getQuery(), 2);
+  auto *enough = llvm::find_if(
+      forms, [&](int64_t form) { return known && form >= *known; });
+  if (enough == forms.end())
+    forms.push_back(ShapedType::kDynamic);
+  else
+    forms.erase(std::next(enough), forms.end());
   std::optional<QueryRange> range = QueryRange::get(op);
   if (!range)
     return forms;
@@ -205,7 +212,8 @@ static SmallVector<int64_t> findForms(AttentionOp op, Device device) {
       forms, [&](int64_t form) { return isFew(form) && form < range->least; });
   auto *last = llvm::find_if(
       forms, [&](int64_t form) { return !isFew(form) || form >= range->most; });
-  forms.erase(std::next(last), forms.end());
+  if (last != forms.end())
+    forms.erase(std::next(last), forms.end());
   return forms;
 }
 
@@ -245,34 +253,33 @@ static PlanAttr withChunk(MLIRContext *context, PlanAttr said, int64_t chunk) {
   return PlanAttr::get(context, fields);
 }
 
-/// Makes a ragged batch tiles of its sequences, in a form of its own for each
-/// of the numbers of queries that `planFewQueries` says.
+/// Makes a ragged batch tiles of its sequences, in its forms for their numbers
+/// of queries.
 static LogicalResult specializeSequences(RewriterBase &rewriter,
                                          AttentionOp op) {
   FailureOr<PlanAttr> plan = planAttention(op, Device::CPU);
   if (failed(plan))
     return failure();
   PlanAttr said = getPlan(op);
-  std::optional<int64_t> most = getKnownMost(op.getQuery(), 2);
   SmallVector<SequenceForm> forms;
   int64_t done = 0;
-  auto isDone = [&] { return most && done >= *most; };
-  for (int64_t few : planFewQueries(op, Device::CPU)) {
-    if (isDone())
+  for (int64_t most : findForms(op, Device::CPU)) {
+    // One query more than the last number has fewer than this tile.
+    if (ShapedType::isDynamic(most)) {
+      forms.push_back({plan->getHeads(),
+                       std::max<int64_t>(1, plan->getRows() / plan->getHeads()),
+                       /*moreThan=*/done, /*atMost=*/std::nullopt, *plan,
+                       /*fetchesNext=*/true});
       break;
-    FailureOr<PlanAttr> ofFew = planAttention(op, /*length=*/few);
+    }
+    FailureOr<PlanAttr> ofFew = planAttention(op, /*length=*/most);
     if (failed(ofFew))
       return failure();
-    forms.push_back({ofFew->getHeads(), few, /*moreThan=*/done, /*atMost=*/few,
+    forms.push_back({ofFew->getHeads(), most, /*moreThan=*/done,
+                     /*atMost=*/most,
                      withChunk(op.getContext(), said, ofFew->getChunk())});
-    done = few;
+    done = most;
   }
-  // One query more than the last number has fewer than this tile.
-  if (!isDone())
-    forms.push_back({plan->getHeads(),
-                     std::max<int64_t>(1, plan->getRows() / plan->getHeads()),
-                     /*moreThan=*/done, /*atMost=*/std::nullopt, *plan,
-                     /*fetchesNext=*/true});
   return tileSequences(rewriter, op, forms);
 }
 

@@ -12,16 +12,28 @@
 using namespace mlir;
 using namespace mlir::attn;
 
-/// Attention that has forms which depend on the number of queries alone, and
-/// does not say which.
+/// Attention that has forms which depend on numbers of queries alone, and does
+/// not say which.
 static SmallVector<AttentionOp> collectSpecialized(func::FuncOp entry) {
   SmallVector<AttentionOp> ops;
   entry.walk([&](AttentionOp op) {
-    if (op.getQueryType().isDynamicDim(2) && !op.isRagged() &&
+    if ((op.getQueryType().isDynamicDim(2) || op.isRagged()) &&
         !QueryRange::get(op) && findObstacle(op).empty())
       ops.push_back(op);
   });
   return ops;
+}
+
+/// What of the arguments of `entry` chooses a form of `op`.
+static std::optional<decltype(QueryForms::length)>
+findLength(AttentionOp op, func::FuncOp entry, LinearSizes &sizes) {
+  if (!op.isRagged())
+    return sizes.get(op.getQuery(), 2);
+  Value lengths = op.isPacked() ? op.getCumulativeQuery() : op.getCounts();
+  auto argument = dyn_cast<BlockArgument>(lengths);
+  if (!argument || argument.getOwner() != &entry.front())
+    return std::nullopt;
+  return SequenceLengths{argument.getArgNumber(), op.isPacked()};
 }
 
 std::optional<QueryForms> attn::findQueryForms(func::FuncOp entry) {
@@ -29,10 +41,10 @@ std::optional<QueryForms> attn::findQueryForms(func::FuncOp entry) {
   if (ops.empty())
     return std::nullopt;
   LinearSizes sizes(entry);
-  std::optional<LinearSize> length;
+  std::optional<decltype(QueryForms::length)> length;
   QueryForms forms;
   for (AttentionOp op : ops) {
-    std::optional<LinearSize> own = sizes.get(op.getQuery(), 2);
+    auto own = findLength(op, entry, sizes);
     if (!own || (length && *length != *own))
       return std::nullopt;
     length = own;

@@ -13,20 +13,31 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 #include <optional>
+#include <variant>
 
 namespace mlir::attn {
+
+/// The numbers of queries of a batch's sequences, in an argument of a function:
+/// their cumulative sums, after 0, or they themselves (A7).
+struct SequenceLengths {
+  unsigned argument;
+  bool isCumulative;
+  bool operator==(const SequenceLengths &) const = default;
+};
 
 /// Forms that the attention of a prepared function is lowered in, depending on
 /// the number of queries: one for up to each of `most`, in ascending order, and
 /// the last one for more, and for none.
 struct QueryForms {
-  LinearSize length; ///< The number of queries.
+  /// The number of queries, or those of sequences, which may have any each.
+  std::variant<LinearSize, SequenceLengths> length;
   SmallVector<int64_t> most;
 };
 
 /// The forms of `entry` for the CPU of its module's target, which one number of
-/// queries chooses that is known before a call: a sum over its arguments.
-/// Nothing if there is one form, or several such numbers.
+/// queries chooses that is known before a call, a sum over its arguments, or
+/// the numbers in one of these. Nothing if there is one form, or several such
+/// numbers.
 std::optional<QueryForms> findQueryForms(func::FuncOp entry);
 
 /// Says on all attention of `entry` that calls have as many queries as the

@@ -81,6 +81,13 @@ struct LoweredKernel : KernelModule {
 };
 } // namespace
 
+static decltype(KernelForms::length)
+convertLength(const decltype(mlir::attn::QueryForms::length) &length) {
+  if (auto *lengths = std::get_if<mlir::attn::SequenceLengths>(&length))
+    return SequenceLengths{lengths->argument, lengths->isCumulative};
+  return convertSize(std::get<mlir::attn::LinearSize>(length));
+}
+
 /// Has only one form of a kernel lowered, if it has several.
 static std::optional<KernelForms> selectForm(mlir::ModuleOp module,
                                              unsigned form) {
@@ -91,7 +98,7 @@ static std::optional<KernelForms> selectForm(mlir::ModuleOp module,
     return std::nullopt;
   auto last = unsigned(forms->most.size());
   mlir::attn::selectQueryForm(entry, *forms, std::min(form, last));
-  return KernelForms{convertSize(forms->length),
+  return KernelForms{convertLength(forms->length),
                      {forms->most.begin(), forms->most.end()}};
 }
 

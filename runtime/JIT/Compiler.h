@@ -18,6 +18,7 @@
 #include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
 
 #include <optional>
+#include <variant>
 
 namespace llvm {
 class Module;
@@ -35,11 +36,19 @@ struct KernelSource {
   Plans plans;
 };
 
+/// The numbers of queries of a batch's sequences, in an argument: their
+/// cumulative sums, after 0, or they themselves.
+struct SequenceLengths {
+  unsigned argument;
+  bool isCumulative;
+};
+
 /// The forms of a kernel for numbers of queries, of which each may be compiled
 /// by itself: those for up to so many, in ascending order, and that of more and
 /// of none.
 struct KernelForms {
-  SizeExpr length; ///< The number of queries of a call.
+  /// The number of queries of a call, or of each of its sequences.
+  std::variant<SizeExpr, SequenceLengths> length;
   std::vector<std::int64_t> most;
 };
 

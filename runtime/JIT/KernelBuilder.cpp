@@ -86,9 +86,9 @@ KernelBuilder::createForms(const CompiledObject &ofMany,
                            const KernelSource &source,
                            const std::string &key) const {
   auto build = [self = shared_from_this(), source,
-                key](unsigned form) -> Expected<CodePtr> {
-    std::string own =
-        key.empty() ? key : attn::computeKey({key, std::to_string(form)});
+                key](FormIndex form) -> Expected<CodePtr> {
+    std::string name = form ? std::to_string(*form) : "all";
+    std::string own = key.empty() ? key : attn::computeKey({key, name});
     return callOnThread<CodePtr>([&] {
       CompileStats stats;
       return self->buildForm(source, form, own, stats, /*device=*/nullptr);

@@ -9,20 +9,64 @@
 #include "runtime/JIT/KernelCode.h"
 #include "runtime/Support/CallChecks.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <algorithm>
 
 using namespace attn;
 using namespace attn::jit;
 using detail::KernelCode;
 
+/// The element of a dense vector of i32 or i64.
+static std::int64_t load(const TensorView &vector, std::int64_t index) {
+  if (vector.type() == ElementType::i32)
+    return static_cast<const std::int32_t *>(vector.data())[index];
+  return static_cast<const std::int64_t *>(vector.data())[index];
+}
+
+std::optional<LazyForms::Range>
+LazyForms::findRange(std::span<const Argument> arguments) const {
+  if (auto *size = std::get_if<SizeExpr>(&forms.length)) {
+    std::optional<std::int64_t> length = support::evaluate(*size, arguments);
+    if (!length || *length < 1)
+      return std::nullopt;
+    return Range{*length, *length};
+  }
+  auto [argument, isCumulative] = std::get<SequenceLengths>(forms.length);
+  if (support::checkArguments(signature, arguments))
+    return std::nullopt;
+  const TensorView &lengths = *arguments[argument].view();
+  std::optional<Range> range;
+  std::int64_t before = 0;
+  for (std::int64_t i = 0; i < lengths.sizes()[0]; ++i) {
+    // A wrong one may be any number; the call says so.
+    std::int64_t number = load(lengths, i);
+    auto length = std::int64_t(std::uint64_t(number) - std::uint64_t(before));
+    if (isCumulative)
+      before = number;
+    if (length < 1)
+      continue;
+    range = {range ? std::min(range->least, length) : length,
+             range ? std::max(range->most, length) : length};
+  }
+  return range;
+}
+
 std::optional<unsigned>
 LazyForms::findForm(std::span<const Argument> arguments) const {
-  std::optional<std::int64_t> length =
-      support::evaluate(forms.length, arguments);
-  if (!length || *length < 1 || *length > forms.most.back())
+  std::optional<Range> range = findRange(arguments);
+  if (!range)
     return std::nullopt;
-  auto most = std::lower_bound(forms.most.begin(), forms.most.end(), *length);
-  auto form = unsigned(most - forms.most.begin());
+  auto find = [&](std::int64_t length) {
+    return unsigned(llvm::lower_bound(forms.most, length) - forms.most.begin());
+  };
+  unsigned form = find(range->most);
+  // What many queries alone need is there. For sequences of several forms, all
+  // are in one code.
+  if (find(range->least) != form)
+    form = unsigned(forms.most.size());
+  else if (form == forms.most.size())
+    return std::nullopt;
   if (!isCompiled(form) && support::checkArguments(signature, arguments))
     return std::nullopt;
   return form;
@@ -64,7 +108,8 @@ Expected<const KernelCode *> LazyForms::get(unsigned form) {
   // Others that need it wait. After an error the next one tries again.
   std::lock_guard lock(slot.mutex);
   if (!slot.owner) {
-    Expected<Code> built = build(form);
+    Expected<Code> built =
+        build(form < forms.most.size() ? FormIndex(form) : std::nullopt);
     if (!built)
       return std::move(built).error();
     slot.owner = std::move(*built);

@@ -31,12 +31,13 @@ namespace attn::jit {
 class LazyForms {
 public:
   using Code = std::shared_ptr<const detail::KernelCode>;
-  /// Compiles the form of an index.
-  using Build = std::function<Expected<Code>(unsigned form)>;
+  /// Compiles the form of an index, or code that has all of them.
+  using Build = std::function<Expected<Code>(FormIndex form)>;
 
   LazyForms(Signature signature, KernelForms forms, Build build)
       : signature(std::move(signature)), forms(std::move(forms)),
-        build(std::move(build)), slots(this->forms.most.size()) {}
+        build(std::move(build)),
+        slots(this->forms.most.size() + (areOfSequences() ? 1 : 0)) {}
 
   /// The form for a call, which has yet to be checked; null if it is that of
   /// many queries. A call that is wrong may get any, but compiles none.
@@ -50,13 +51,22 @@ public:
   Expected<std::vector<const detail::KernelCode *>> getAll();
 
 private:
+  /// How many queries there are, or in sequences that have some.
+  struct Range {
+    std::int64_t least, most;
+  };
+
   struct Slot {
     std::atomic<const detail::KernelCode *> code = nullptr;
     std::mutex mutex;
     Code owner;
   };
 
+  std::optional<Range> findRange(std::span<const Argument> arguments) const;
   std::optional<unsigned> findForm(std::span<const Argument> arguments) const;
+  bool areOfSequences() const {
+    return std::holds_alternative<SequenceLengths>(forms.length);
+  }
   bool isCompiled(unsigned form) const {
     return slots[form].code.load(std::memory_order_acquire);
   }

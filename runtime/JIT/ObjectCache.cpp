@@ -23,10 +23,13 @@ Expected<ObjectCache> ObjectCache::open(const std::string &directory) {
 }
 
 // A file's parts are the signature; the number of forms for few queries and, if
-// there are any, the sum that is the number of queries and up to how many each
-// is for; the number of objects and these; the number
-// of remarks, for each of these its severity, file, line, column and message;
-// and for each gpu.module its name, architecture, PTX and machine code.
+// there are any, the sum that is the number of queries, or the number of the
+// argument that has those of sequences and how, and up to how many each is for;
+// the number of objects and these; the number of remarks, for each of these its
+// severity, file, line, column and message; and for each gpu.module its name,
+// architecture, PTX and machine code.
+static constexpr llvm::StringLiteral kCumulative = "cumulative";
+static constexpr llvm::StringLiteral kCounts = "counts";
 
 namespace {
 
@@ -60,10 +63,18 @@ public:
     std::string length;
     if (!read(length))
       return false;
-    std::optional<SizeExpr> parsed = support::readSize(length);
-    if (!parsed)
-      return false;
-    forms.emplace().length = std::move(*parsed);
+    forms.emplace();
+    if (length == kCumulative || length == kCounts) {
+      SequenceLengths lengths = {0, length == kCumulative};
+      if (!read(lengths.argument))
+        return false;
+      forms->length = lengths;
+    } else {
+      std::optional<SizeExpr> parsed = support::readSize(length);
+      if (!parsed)
+        return false;
+      forms->length = std::move(*parsed);
+    }
     for (unsigned i = 0; i < numForms; ++i)
       if (!read(forms->most.emplace_back()))
         return false;
@@ -128,7 +139,13 @@ void ObjectCache::store(const std::string &key,
   };
   if (object.forms) {
     add(object.forms->most.size());
-    parts.push_back(support::writeSize(object.forms->length));
+    if (auto *lengths = std::get_if<SequenceLengths>(&object.forms->length)) {
+      parts.push_back((lengths->isCumulative ? kCumulative : kCounts).str());
+      add(lengths->argument);
+    } else {
+      parts.push_back(
+          support::writeSize(std::get<SizeExpr>(object.forms->length)));
+    }
     for (std::int64_t most : object.forms->most)
       add(most);
   } else {

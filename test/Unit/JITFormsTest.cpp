@@ -253,3 +253,133 @@ TEST_F(JITCache, SeveralNumbersOfQueries) {
   EXPECT_EQ(y.data, b.data);
   EXPECT_EQ(files().size(), 1u);
 }
+
+//===----------------------------------------------------------------------===//
+// Sequences
+//===----------------------------------------------------------------------===//
+
+/// Causal attention of sequences, whose queries and keys are packed, or of
+/// which each has a number of queries.
+static std::string sequencesText(bool isPacked) {
+  std::string batch = isPacked ? "1" : "?";
+  std::string query = "tensor<" + batch + "x4x?x16xf32>",
+              key = "tensor<" + batch + "x2x?x16xf32>";
+  return "func.func @f(%n: tensor<?xi32>, %q: " + query + ", %k: " + key +
+         ") -> " + query +
+         " {\n"
+         "  %c0 = arith.constant 0 : index\n"
+         "  %c2 = arith.constant 2 : index\n"
+         "  %b = tensor.dim %q, %c0 : " +
+         query + "\n  %s = tensor.dim %q, %c2 : " + query +
+         "\n  %e = tensor.empty(" + (isPacked ? "" : "%b, ") +
+         "%s) : " + query +
+         "\n  %o = attn.attention ins(%q, %k, %k : " + query + ", " + key +
+         ", " + key + ") outs(%e : " + query + ") " +
+         (isPacked ? "sequences(%n, %n : tensor<?xi32>, tensor<?xi32>)"
+                   : "counts(%n : tensor<?xi32>)") +
+         " mask causal\n  return %o : " + query + "\n}";
+}
+
+namespace {
+/// A call with sequences of these numbers of queries.
+struct Batch {
+  Batch(const std::vector<std::int32_t> &lengths, bool isPacked)
+      : numbers({std::int64_t(lengths.size() + isPacked)}), query({}), key({}),
+        output({}) {
+    std::int32_t sum = 0, most = 0;
+    auto *next = numbers.data.data();
+    if (isPacked)
+      *next++ = 0;
+    for (std::int32_t length : lengths) {
+      sum += length;
+      most = std::max(most, length);
+      *next++ = isPacked ? sum : length;
+    }
+    std::int64_t batch = isPacked ? 1 : std::int64_t(lengths.size()),
+                 rows = isPacked ? sum : most;
+    query = Tensor<float>({batch, 4, rows, 16});
+    key = Tensor<float>({batch, 2, rows, 16});
+    output = Tensor<float>({batch, 4, rows, 16});
+    for (std::size_t i = 0; i < query.data.size(); ++i)
+      query.data[i] = std::sin(float(i));
+    for (std::size_t i = 0; i < key.data.size(); ++i)
+      key.data[i] = std::cos(0.7f * float(i));
+  }
+  std::vector<Argument> arguments() {
+    return {numbers.view(), query.view(), key.view()};
+  }
+  Status run(const Kernel &kernel) {
+    return kernel.run(arguments(), {{output.view()}});
+  }
+
+  Tensor<std::int32_t> numbers;
+  Tensor<float> query, key, output;
+};
+} // namespace
+
+/// Of many queries, of few, and of both.
+TEST_F(JITCache, FormsOfSequences) {
+  const std::vector<std::vector<std::int32_t>> batches = {
+      {300, 200}, {1, 1, 1}, {1, 0, 300}, {}, {0, 0}, {5, 1, 40}, {130}};
+  for (bool isPacked : {true, false}) {
+    Engine engine = createEngine();
+    Kernel kernel = compileWith(engine, sequencesText(isPacked));
+    Kernel reference =
+        compileWith(engine, sequencesText(isPacked), "reference");
+    for (const std::vector<std::int32_t> &lengths : batches) {
+      Batch batch(lengths, isPacked), expected(lengths, isPacked);
+      Status status = batch.run(kernel);
+      ASSERT_TRUE(status.ok()) << status.error().message;
+      ASSERT_TRUE(expected.run(reference).ok());
+      for (std::size_t i = 0; i < batch.output.data.size(); ++i)
+        ASSERT_NEAR(batch.output.data[i], expected.output.data[i], 1e-5)
+            << (isPacked ? "packed" : "counted") << ", " << lengths.size()
+            << " sequences, element " << i;
+    }
+  }
+}
+
+/// The code for sequences of many queries is right for all, and there first;
+/// that for few, and for both, comes with the first call that needs it.
+TEST_F(JITCache, FormsOfSequencesAreCompiledWhenCalled) {
+  for (bool isPacked : {true, false}) {
+    std::size_t before = files().size();
+    Kernel kernel =
+        compileWith(createEngine(directory), sequencesText(isPacked));
+    auto compiled = [&](const std::vector<std::int32_t> &lengths) {
+      Batch batch(lengths, isPacked);
+      EXPECT_TRUE(batch.run(kernel).ok());
+      return files().size() - before;
+    };
+    EXPECT_EQ(compiled({300, 200}), 1u);
+    EXPECT_EQ(compiled({}), 1u);
+    EXPECT_EQ(compiled({1, 0, 1}), 2u);
+    EXPECT_EQ(compiled({1, 300}), 3u);
+    EXPECT_EQ(compiled({1, 200, 0, 1, 1}), 3u);
+    EXPECT_EQ(compiled({1}), 2u + 1u);
+    // The next engine finds them.
+    Kernel again =
+        compileWith(createEngine(directory), sequencesText(isPacked));
+    EXPECT_EQ(again.stats().source, Source::diskCache);
+    Batch batch({1, 300}, isPacked);
+    EXPECT_TRUE(batch.run(again).ok());
+    EXPECT_EQ(files().size() - before, 3u);
+  }
+}
+
+/// What is wrong says the call, and no form is compiled for it.
+TEST_F(JITCache, FormsOfWrongSequences) {
+  Kernel kernel = compileWith(createEngine(directory), sequencesText(true));
+  Batch batch({1, 1}, /*isPacked=*/true);
+  std::vector<Argument> arguments = batch.arguments();
+  arguments[0] = TensorView(static_cast<const std::int32_t *>(nullptr),
+                            batch.numbers.view().sizes());
+  Expected<bool> prepared = kernel.prepare(arguments);
+  ASSERT_TRUE(prepared.ok());
+  EXPECT_FALSE(*prepared);
+  EXPECT_FALSE(kernel.run(arguments, {{batch.output.view()}}).ok());
+  EXPECT_EQ(files().size(), 1u);
+  // Descending ones: an error of the kernel, whichever form that is.
+  batch.numbers.data[1] = 5;
+  EXPECT_FALSE(batch.run(kernel).ok());
+}

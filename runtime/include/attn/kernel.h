@@ -132,7 +132,8 @@ public:
   /// Compiles what has not been needed yet, so that no call does. A kernel of a
   /// dynamic number of queries has code for many, and other code for few, such
   /// as the one of a step of decoding. That is compiled by the first call with
-  /// few, or here. An error if it cannot be compiled, as from that call.
+  /// few, in all of its sequences or in some, or here. An error if it cannot be
+  /// compiled, as from that call.
   Status prepare();
   /// The same of what a call with these arguments needs. False if that was
   /// there.

@@ -1,0 +1,73 @@
+// RUN: attn-opt %s -split-input-file --attn-target="{vector_bits = 512}" -attn-specialize-queries -mlir-print-local-scope | FileCheck %s
+
+!q = tensor<1x8x?x64xf32>
+!kv = tensor<1x2x?x64xf32>
+
+// Sequences of any lengths are in tiles of each form: of as many queries as fit a
+// vector, of those that would leave a tile half empty, and of more.
+// CHECK-LABEL: func.func @any
+// CHECK: arith.cmpi ult, %{{.*}}, %c8 : index
+// CHECK: attn.attention
+// CHECK: arith.cmpi ugt, %{{.*}}, %c7 : index
+// CHECK: arith.cmpi ult, %{{.*}}, %c128 : index
+// CHECK: attn.attention
+// CHECK: arith.cmpi ugt, %{{.*}}, %c127 : index
+// CHECK: attn.attention
+// CHECK-NOT: attn.attention
+// CHECK: return
+func.func @any(%q: !q, %k: !kv, %starts: tensor<?xi32>) -> !q {
+  %0 = attn.attention ins(%q, %k, %k : !q, !kv, !kv) outs(%q : !q)
+      sequences(%starts, %starts : tensor<?xi32>, tensor<?xi32>)
+  return %0 : !q
+}
+
+// -----
+
+!q = tensor<1x8x?x64xf32>
+!kv = tensor<1x2x?x64xf32>
+
+// CHECK-LABEL: func.func @few
+// CHECK-NOT: attn.queries
+// CHECK: arith.cmpi ult, %{{.*}}, %c8 : index
+// CHECK: attn.attention
+// CHECK-NOT: attn.attention
+// CHECK: return
+func.func @few(%q: !q, %k: !kv, %starts: tensor<?xi32>) -> !q {
+  %0 = attn.attention ins(%q, %k, %k : !q, !kv, !kv) outs(%q : !q)
+      sequences(%starts, %starts : tensor<?xi32>, tensor<?xi32>)
+      {attn.queries = array<i64: 1, 7>}
+  return %0 : !q
+}
+
+// CHECK-LABEL: func.func @few_and_more
+// CHECK: arith.cmpi ult, %{{.*}}, %c8 : index
+// CHECK: attn.attention
+// CHECK: arith.cmpi ult, %{{.*}}, %c128 : index
+// CHECK: attn.attention
+// CHECK-NOT: attn.attention
+// CHECK: return
+func.func @few_and_more(%q: !q, %k: !kv, %starts: tensor<?xi32>) -> !q {
+  %0 = attn.attention ins(%q, %k, %k : !q, !kv, !kv) outs(%q : !q)
+      sequences(%starts, %starts : tensor<?xi32>, tensor<?xi32>)
+      {attn.queries = array<i64: 1, 8>}
+  return %0 : !q
+}
+
+// -----
+
+// Without an end, a range is right for sequences of any number of queries: no tile
+// asks how many its sequence has.
+!q = tensor<4x8x?x64xf32>
+!kv = tensor<4x2x?x64xf32>
+
+// CHECK-LABEL: func.func @many
+// CHECK-NOT: arith.cmpi ugt
+// CHECK: attn.attention
+// CHECK-NOT: attn.attention
+// CHECK: return
+func.func @many(%q: !q, %k: !kv, %counts: tensor<4xi64>) -> !q {
+  %0 = attn.attention ins(%q, %k, %k : !q, !kv, !kv) outs(%q : !q)
+      counts(%counts : tensor<4xi64>)
+      {attn.queries = array<i64: 1000, 9223372036854775807>}
+  return %0 : !q
+}
