@@ -164,16 +164,14 @@ public:
       tangent.sink = *reference::toDoubles("sink_tangent", view);
     }
     if (op.hasScore()) {
-      mlir::Block &score = op.getScore().front();
-      if (!score.template getOps<mlir::arith::TruncFOp>().empty())
-        tangent.rounds = true;
       for (Value operand : op.getCaptureTangents())
         if (llvm::isa<mlir::ShapedType>(operand.getType()) &&
             !getTensor(operand).isKnown())
           return emitUnknown("capture_tangents");
       if (!op.getCaptureTangents().empty())
         tangent.moveScore = [this](double time) {
-          return std::move(*createScore(op.getScore(), moveCaptures(time)));
+          return std::move(
+              *createScore(op.getScore(), moveCaptures(time), roundings));
         };
     }
     Expected<reference::TangentResult> result =
@@ -495,8 +493,12 @@ private:
                               "finite number as the cap of scores, got "
                            << *number;
     }
-    auto score =
-        createScore(op.getScore(), lookup(values, op.getScoreCaptures()));
+    bool isDerivative = isBackward || isTangent;
+    if (isDerivative &&
+        !op.getScore().template getOps<mlir::arith::TruncFOp>().empty())
+      roundings = std::make_shared<ScoreRoundings>();
+    auto score = createScore(op.getScore(),
+                             lookup(values, op.getScoreCaptures()), roundings);
     if (failed(score))
       return failure();
     problem.score = std::move(*score);
@@ -547,6 +549,8 @@ private:
   Op op;
   Values &values;
   AttentionProblem problem;
+  /// Of a score that rounds and is differentiated by its values nearby.
+  std::shared_ptr<ScoreRoundings> roundings;
 };
 
 } // namespace

@@ -9,8 +9,6 @@
 
 #include "dialect/AttnOps.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-
 #include <cmath>
 #include <functional>
 #include <numeric>
@@ -48,7 +46,6 @@ CaptureGradients::create(mlir::Region &score,
     result.shapes.push_back(std::move(shape));
   }
   result.captures = std::move(captures);
-  result.rounds = !score.front().getOps<mlir::arith::TruncFOp>().empty();
   return result;
 }
 
@@ -62,6 +59,7 @@ void CaptureGradients::add(double s, std::int64_t b, std::int64_t h,
                                 makeIndex(j)};
   for (const Variable &variable : variables) {
     interpreter->evaluate(leading, captures);
+    Roundings roundings = interpreter->getRoundings();
     const double *value =
         std::get_if<double>(&interpreter->getLast(variable.value));
     // Outside of the tensor, and so of no effect (A12).
@@ -79,15 +77,14 @@ void CaptureGradients::add(double s, std::int64_t b, std::int64_t h,
         error.forget();
       continue;
     }
-    double step = (rounds ? 1e-2 : 1e-4) * std::fmax(1, std::fabs(*value));
+    double step = 1e-4 * std::fmax(1, std::fabs(*value));
     auto evaluate = [&](double x) {
-      Datum score = interpreter->evaluate(leading, captures, variable.value, x);
+      Datum score = interpreter->evaluate(leading, captures, variable.value, x,
+                                          roundings);
       const double *number = std::get_if<double>(&score);
       return number ? *number : 0.0;
     };
-    reference::Slope slope =
-        rounds ? reference::Slope{reference::differentiate(evaluate, step)}
-               : reference::findSlope(evaluate, step);
+    reference::Slope slope = reference::findSlope(evaluate, step);
     sums[variable.capture][at] += of.gradient * slope.value;
     error.add(reference::square(of.ownScale * slope.value));
     together[{variable.capture, at}] += of.sharedScale * slope.value;

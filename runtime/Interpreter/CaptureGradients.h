@@ -55,8 +55,6 @@ private:
   /// What the errors that a row's scores share add, to a sum and an element.
   std::map<std::pair<std::size_t, std::size_t>, double> together;
   std::array<std::int64_t, 3> row = {}; ///< The one that those are of.
-  /// The region rounds numbers, of which small differences say nothing.
-  bool rounds = false;
 };
 
 } // namespace attn::interpreter

@@ -91,9 +91,8 @@ public:
     // Smaller steps where larger ones reach over a kink.
     std::vector<bool> outputs(now->output.size(), false),
         sums(now->logSumExp.size(), false);
-    bool isLast = problem.rounds;
-    for (double step = problem.rounds ? 1e-2 : 3e-4;; step /= 10) {
-      isLast |= step < 1e-6;
+    for (double step = 3e-4;; step /= 10) {
+      bool isLast = step < 1e-6;
       std::vector<AttentionResult> at;
       for (double time : {step, -step, 2 * step, -2 * step}) {
         Expected<AttentionResult> then = computeAt(time);
@@ -148,7 +147,7 @@ private:
                         (at[3].*numbers)[i],
                         step};
       (result.*numbers)[i] = quotient.get();
-      done[i] = problem.rounds || !std::isfinite(start) || quotient.isSmooth();
+      done[i] = !std::isfinite(start) || quotient.isSmooth();
       isSmooth &= done[i];
       if (isLast && !done[i])
         (result.scales.*numbers)[i] = -1;
@@ -160,7 +159,7 @@ private:
     MainOperands operands{query.start, key.start, value.start};
     scales.output.assign(now.output.size(), 0);
     scales.logSumExp.assign(now.logSumExp.size(), 0);
-    double step = problem.rounds ? 1e-2 : 3e-4;
+    double step = 3e-4;
     auto before = problem.moveScore ? problem.moveScore(-step)
                                     : problem.attention.score,
          after = problem.moveScore ? problem.moveScore(step)

@@ -26,10 +26,10 @@ struct TangentProblem {
   std::optional<TensorView> query, key, value;
   std::vector<double> sink;
   /// The score where what it captures has moved for some time; empty if it
-  /// captures nothing that does.
+  /// captures nothing that does. Small differences are those of what is
+  /// differentiated: a score that rounds does so at a position as it did when
+  /// it was first asked there, which is before anything has moved.
   std::function<decltype(AttentionProblem::score)(double time)> moveScore;
-  /// The score rounds numbers, of which small differences say nothing.
-  bool rounds = false;
 };
 
 /// The tangents of output, (B, Hq, Sq, Dv), and log-sum-exp, (B, Hq, Sq).

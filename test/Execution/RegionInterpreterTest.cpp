@@ -131,6 +131,69 @@ TEST_F(RegionInterpreterTest, NamesWhatItCannotEvaluate) {
   EXPECT_EQ(error.diagnostics[0].line, 3u);
 }
 
+/// Nearby, what is rounded moves like what it is rounded from.
+TEST_F(RegionInterpreterTest, RoundsAsNearby) {
+  mlir::func::FuncOp function = parse(R"(
+    func.func @f(%a: f32, %b: f64) -> f16 {
+      %x = arith.truncf %b : f64 to f32
+      %y = arith.mulf %a, %x : f32
+      %r = arith.truncf %y : f32 to f16
+      return %r : f16
+    })");
+  auto region = RegionInterpreter::create(function.getBody());
+  ASSERT_TRUE(mlir::succeeded(region));
+  std::vector<Datum> of = {0.1}, moved = {0.1 + 1e-9};
+  double start = std::get<double>(region->evaluate({3.0}, of));
+  Roundings roundings = region->getRoundings();
+  ASSERT_EQ(roundings.size(), 2u);
+  EXPECT_EQ(roundings[0], double(float(0.1)) - 0.1);
+  EXPECT_EQ(roundings[1], start - 3 * double(float(0.1)));
+  EXPECT_EQ(std::get<double>(region->evaluate({3.0}, moved)), start);
+  EXPECT_EQ(std::get<double>(region->evaluate({3.0}, of, roundings)), start);
+  EXPECT_NEAR(std::get<double>(region->evaluate({3.0}, moved, roundings)),
+              start + 3e-9, 1e-15);
+  EXPECT_NEAR(std::get<double>(region->evaluate(
+                  {3.0}, of, function.getArgument(0), 1e-9, roundings)),
+              start + 1e-9 * double(float(0.1)), 1e-15);
+}
+
+/// A number that is too large becomes infinite, and what is infinite stays.
+TEST_F(RegionInterpreterTest, RoundsInfinitiesAsNearby) {
+  mlir::func::FuncOp function = parse(R"(
+    func.func @f(%a: f64) -> f32 {
+      %r = arith.truncf %a : f64 to f32
+      return %r : f32
+    })");
+  auto region = RegionInterpreter::create(function.getBody());
+  ASSERT_TRUE(mlir::succeeded(region));
+  for (double number : {1e300, double(INFINITY)}) {
+    region->evaluate({number}, {});
+    Roundings roundings = region->getRoundings();
+    EXPECT_EQ(std::get<double>(region->evaluate({number}, {}, roundings)),
+              INFINITY);
+  }
+}
+
+/// A score rounds at each position as it did there first.
+TEST_F(RegionInterpreterTest, ScoresRoundAsFirst) {
+  mlir::func::FuncOp function = parse(R"(
+    func.func @f(%s: f32, %b: index, %h: index, %p: index, %j: index,
+                 %slope: f64) -> f32 {
+      %x = arith.truncf %slope : f64 to f32
+      %r = arith.mulf %s, %x : f32
+      return %r : f32
+    })");
+  auto roundings = std::make_shared<ScoreRoundings>();
+  auto score = createScore(function.getBody(), {0.1}, roundings),
+       moved = createScore(function.getBody(), {0.1 + 1e-9}, roundings);
+  ASSERT_TRUE(mlir::succeeded(score) && mlir::succeeded(moved));
+  double start = double(float(0.1));
+  EXPECT_EQ((*score)(1, 0, 0, 0, 0), start);
+  EXPECT_NEAR(*(*moved)(1, 0, 0, 0, 0), start + 1e-9, 1e-15);
+  EXPECT_EQ((*moved)(1, 0, 0, 0, 1), start);
+  EXPECT_EQ((*score)(1, 0, 0, 0, 0), start);
+}
+
 TEST_F(RegionInterpreterTest, ForgetsTheLastPosition) {
   mlir::func::FuncOp function = parse(R"(
     func.func @f(%a: i8, %b: i8) -> i8 {
