@@ -70,13 +70,14 @@ struct Quotient {
     return (8 * (after - before) - (after2 - before2)) / (12 * step);
   }
   /// Whether those of the points on either side agree, as they do of a function
-  /// that is smooth in between.
-  bool isSmooth() const {
+  /// that is smooth in between. With a fourth derivative `d`, they are
+  /// `step^3 * d / 2` apart.
+  bool isSmooth(double tolerance = 1e-6) const {
     double right = (4 * after - after2 - 3 * at0) / (2 * step),
            left = (3 * at0 - 4 * before + before2) / (2 * step),
            size = std::fmax(1, std::fmax(std::fabs(right), std::fabs(left)));
     return std::fabs(right - left) <=
-           1e-6 * size + 1e-14 * std::fabs(at0) / step;
+           tolerance * size + 1e-14 * std::fabs(at0) / step;
   }
 };
 

@@ -17,6 +17,7 @@
 
 #include "gtest/gtest.h"
 
+#include <array>
 #include <cmath>
 #include <numeric>
 #include <random>
@@ -197,6 +198,43 @@ TEST(ReferenceBackward, StepsBesideAKink) {
       findSlope([&](double x) { return x < 0 ? 1.0 : 0.0; }, 1e-4).isKnown);
   EXPECT_TRUE(
       findSlope([&](double x) { return std::exp(9 * x); }, 1e-4).isKnown);
+}
+
+/// Steps are small enough for scores that move at any speed, each differently,
+/// as those that fall with the distance do while their slope moves.
+TEST(ReferenceBackward, TangentsOfFastScores) {
+  for (double speed = 4; speed < 400; speed *= 1.3) {
+    SCOPED_TRACE(speed);
+    Sample sample(8, {1, 1, 1, 2}, {1, 1, 4, 2}, 3);
+    auto moveScore = [&](double time) -> decltype(AttentionProblem::score) {
+      return [=](double s, auto, auto, auto, std::int64_t j) {
+        return std::optional<double>(s - (0.1 + time * speed) * double(j));
+      };
+    };
+    sample.problem.score = moveScore(0);
+    Expected<AttentionResult> now = attention(sample.problem);
+    ASSERT_TRUE(now);
+    Expected<TangentResult> tangent =
+        attentionTangent({sample.problem, {}, {}, {}, {}, moveScore});
+    ASSERT_TRUE(tangent);
+    double mean = 0;
+    std::array<double, 3> expected = {};
+    for (std::size_t j = 0; j < 4; ++j) {
+      double product = 0;
+      for (std::size_t d = 0; d < 2; ++d)
+        product += sample.query.elements[d] * sample.key.elements[2 * j + d];
+      double weight = std::exp(product / std::sqrt(2.0) - 0.1 * double(j) -
+                               now->logSumExp[0]),
+             ofScore = -speed * double(j);
+      mean += weight * ofScore;
+      for (std::size_t d = 0; d < 3; ++d)
+        expected[d] += weight * ofScore * sample.value.elements[3 * j + d];
+    }
+    EXPECT_NEAR(tangent->logSumExp[0], mean, 1e-10 * speed);
+    for (std::size_t d = 0; d < 3; ++d)
+      EXPECT_NEAR(tangent->output[d], expected[d] - mean * now->output[d],
+                  1e-10 * speed);
+  }
 }
 
 /// With the scales, tolerances are wide enough for results that are rounded,
