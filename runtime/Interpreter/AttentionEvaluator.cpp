@@ -136,16 +136,23 @@ public:
     std::vector<std::vector<double>> gradients = {
         std::move(result->attention.query), std::move(result->attention.key),
         std::move(result->attention.value)};
-    for (auto [operand, gradient] :
-         {std::pair(op.getKernelBefore(), &result->before.kernel),
-          std::pair(op.getMixingBefore(), &result->before.mixing),
-          std::pair(op.getKernelAfter(), &result->after.kernel),
-          std::pair(op.getMixingAfter(), &result->after.mixing)})
-      if (operand)
+    std::vector<std::vector<double>> scales(gradients.size());
+    for (auto [operand, gradient, scale] :
+         {std::tuple(op.getKernelBefore(), &result->before.kernel,
+                     &result->scalesBefore.kernel),
+          std::tuple(op.getMixingBefore(), &result->before.mixing,
+                     &result->scalesBefore.mixing),
+          std::tuple(op.getKernelAfter(), &result->after.kernel,
+                     &result->scalesAfter.kernel),
+          std::tuple(op.getMixingAfter(), &result->after.mixing,
+                     &result->scalesAfter.mixing)})
+      if (operand) {
         gradients.push_back(std::move(*gradient));
+        scales.push_back(std::move(*scale));
+      }
     return defineGradients(std::move(gradients),
-                           std::move(result->attention.sink), {}, {},
-                           *captures);
+                           std::move(result->attention.sink), std::move(scales),
+                           {}, *captures);
   }
 
   LogicalResult evaluateTangent() {
@@ -283,13 +290,13 @@ private:
   }
 
   /// The results, of which `gradients` are those before the sink's, and what
-  /// their errors are relative to, where that is known.
+  /// their errors are relative to; those that are empty are not known, nor are
+  /// those of captures of multi-token attention.
   LogicalResult defineGradients(std::vector<std::vector<double>> gradients,
                                 std::vector<double> sink,
                                 std::vector<std::vector<double>> scales,
                                 std::vector<double> sinkScales,
                                 std::unique_ptr<CaptureGradients> &captures) {
-    bool areKnown = !scales.empty();
     if (op.getOfSink()) {
       gradients.push_back(std::move(sink));
       scales.push_back(std::move(sinkScales));
@@ -297,11 +304,10 @@ private:
     for (std::vector<double> &sums : captures->take())
       gradients.push_back(std::move(sums));
     for (std::vector<double> &sums : captures->takeScales())
-      scales.push_back(std::move(sums));
+      scales.push_back(isMultiToken ? std::vector<double>() : std::move(sums));
     for (auto [number, gradient] : llvm::enumerate(gradients))
       define(unsigned(number), std::move(gradient),
-             reference::Quantity::gradient,
-             areKnown ? std::move(scales[number]) : std::vector<double>());
+             reference::Quantity::gradient, std::move(scales[number]));
     return success();
   }
 

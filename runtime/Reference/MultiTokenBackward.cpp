@@ -9,7 +9,8 @@
 
 #include "runtime/Reference/Dropout.h"
 #include "runtime/Reference/Memory.h"
-#include "runtime/Reference/MultiTokenCubes.h"
+#include "runtime/Reference/MultiTokenErrors.h"
+#include "runtime/Reference/ScoredRow.h"
 #include "runtime/Reference/Values.h"
 
 #include <cmath>
@@ -23,6 +24,17 @@ static constexpr double inf = std::numeric_limits<double>::infinity();
 
 namespace {
 
+/// The errors of the gradients of the stages on one side.
+struct StageErrors {
+  explicit StageErrors(const StageNumbers &stages)
+      : kernel(stages.kernel.size()), mixing(stages.mixing.size()) {}
+  StageGradients getAllScales() const {
+    return {getScales(kernel), getScales(mixing)};
+  }
+
+  std::vector<ErrorSum> kernel, mixing;
+};
+
 /// The gradients of one problem.
 class Gradients {
 public:
@@ -30,7 +42,8 @@ public:
             const MultiTokenSteps &steps, std::vector<double> outputGradient,
             std::vector<double> logSumExpGradient)
       : problem(problem), attention(problem.attention.attention), steps(steps),
-        outputGradient(std::move(outputGradient)),
+        rounding(square(attention.sumRounding)), before(steps.before),
+        after(steps.after), outputGradient(std::move(outputGradient)),
         logSumExpGradient(std::move(logSumExpGradient)) {
     result.attention.query.assign(steps.query.size(), 0);
     result.attention.key.assign(steps.key.size(), 0);
@@ -44,20 +57,27 @@ public:
 
   /// Adds those of a batch entry.
   void add(Index b, const MultiTokenCubes &cubes) {
-    Cube gradient = addToValues(b, cubes);
-    gradient = addToStages(steps.after, cubes.after, cubes.hidden,
-                           std::move(gradient), result.after);
-    addSoftmax(b, cubes, gradient);
-    gradient = addToStages(steps.before, cubes.before, cubes.hidden,
-                           std::move(gradient), result.before);
-    addToProducts(b, cubes, gradient);
+    MultiTokenErrors errors = computeErrors(steps, b, cubes);
+    RoundedCube gradient = addToValues(b, cubes);
+    gradient = addToStages(steps.after, cubes.after, errors.after, cubes.hidden,
+                           std::move(gradient), result.after, after);
+    addSoftmax(b, cubes, errors.after.read, gradient);
+    gradient =
+        addToStages(steps.before, cubes.before, errors.before, cubes.hidden,
+                    std::move(gradient), result.before, before);
+    addToProducts(b, cubes, gradient.numbers);
   }
 
-  MultiTokenBackwardResult result;
+  MultiTokenBackwardResult take() {
+    result.scalesBefore = before.getAllScales();
+    result.scalesAfter = after.getAllScales();
+    return std::move(result);
+  }
 
 private:
-  Cube createCube() const {
-    return Cube(steps.heads, steps.queries, steps.keys);
+  RoundedCube createCube() const {
+    Cube cube(steps.heads, steps.queries, steps.keys);
+    return {cube, cube};
   }
 
   /// `visit(h, i, j)` of what is not hidden.
@@ -72,8 +92,8 @@ private:
   }
 
   /// Gives the gradient of the weights.
-  Cube addToValues(Index b, const MultiTokenCubes &cubes) {
-    Cube gradient = createCube();
+  RoundedCube addToValues(Index b, const MultiTokenCubes &cubes) {
+    RoundedCube gradient = createCube();
     Index past = steps.queries - steps.rows, size = steps.valueSize;
     visitVisible(cubes.hidden, [&](Index h, Index i, Index j) {
       if (i < past)
@@ -82,7 +102,8 @@ private:
                           ? dropoutFactor(*attention.dropout, steps.heads, b, h,
                                           cubes.offset + i, j)
                           : 1;
-      double weight = factor * cubes.after.result.at(h, i, j), sum = 0;
+      double weight = factor * cubes.after.result.at(h, i, j), sum = 0,
+             squares = 0;
       std::size_t row = std::size_t((b * steps.heads + h) * steps.rows + i -
                                     past),
                   valueRow = std::size_t(steps.getKeyRow(b, h, j));
@@ -91,56 +112,77 @@ private:
         std::size_t at = valueRow * std::size_t(size) + d;
         result.attention.value[at] += weight * element;
         sum += element * steps.value[at];
+        squares += square(element * steps.value[at]);
       }
-      gradient.at(h, i, j) = factor * sum;
+      gradient.numbers.at(h, i, j) = factor * sum;
+      gradient.errors.at(h, i, j) = square(factor) * rounding * squares;
     });
     return gradient;
   }
 
   /// Gives the gradient of what the stages of one side read.
-  Cube addToStages(const StageNumbers &stages, const StagedCubes &cubes,
-                   const std::vector<bool> &hidden, Cube gradient,
-                   StageGradients &sums) {
+  RoundedCube addToStages(const StageNumbers &stages, const StagedCubes &cubes,
+                          const StagedCubes &errors,
+                          const std::vector<bool> &hidden, RoundedCube gradient,
+                          StageGradients &sums, StageErrors &ofSums) {
     auto goBack = [&](auto &&addElement) {
-      Cube next = createCube();
+      RoundedCube next = createCube();
       visitVisible(hidden, [&](Index h, Index i, Index j) {
-        addElement(next, gradient.at(h, i, j), h, i, j);
+        addElement(next, gradient.numbers.at(h, i, j),
+                   gradient.getErrorOfTerm(h, i, j, rounding), h, i, j);
       });
       // What was read of hidden positions is 0 whatever they hold.
       for (std::size_t i = 0; i < hidden.size(); ++i)
         if (hidden[i])
-          next.elements[i] = 0;
+          next.numbers.elements[i] = next.errors.elements[i] = 0;
       gradient = std::move(next);
     };
     if (!stages.mixing.empty())
-      goBack([&](Cube &next, double own, Index h, Index i, Index j) {
+      goBack([&](RoundedCube &next, double own, double error, Index h, Index i,
+                 Index j) {
         for (Index e = 0; e < stages.mixedHeads; ++e) {
           std::size_t weight = stages.getWeight(h, e);
-          Index read = h - h % stages.mixedHeads + e;
-          sums.mixing[weight] += own * cubes.convolved.at(read, i, j);
-          next.at(read, i, j) += own * stages.mixing[weight];
+          Index from = h - h % stages.mixedHeads + e;
+          double read = cubes.convolved.at(from, i, j);
+          sums.mixing[weight] += own * read;
+          ofSums.mixing[weight].add(square(read) * error +
+                                    square(own) *
+                                        errors.convolved.at(from, i, j));
+          next.numbers.at(from, i, j) += own * stages.mixing[weight];
+          next.errors.at(from, i, j) += square(stages.mixing[weight]) * error;
         }
       });
     if (!stages.kernel.empty())
-      goBack([&](Cube &next, double own, Index h, Index i, Index j) {
+      goBack([&](RoundedCube &next, double own, double error, Index h, Index i,
+                 Index j) {
         stages.visitKernel(h, [&](std::size_t n, Index e, Index a, Index c) {
-          if (!next.contains(i + a, j + c))
+          if (!next.numbers.contains(i + a, j + c))
             return;
-          sums.kernel[n] += own * cubes.read.at(e, i + a, j + c);
-          next.at(e, i + a, j + c) += own * stages.kernel[n];
+          double read = cubes.read.at(e, i + a, j + c);
+          sums.kernel[n] += own * read;
+          ofSums.kernel[n].add(square(read) * error +
+                               square(own) * errors.read.at(e, i + a, j + c));
+          next.numbers.at(e, i + a, j + c) += own * stages.kernel[n];
+          next.errors.at(e, i + a, j + c) += square(stages.kernel[n]) * error;
         });
       });
     return gradient;
   }
 
   /// Makes the gradient of scores from that of probabilities.
-  void addSoftmax(Index b, const MultiTokenCubes &cubes, Cube &gradient) {
+  void addSoftmax(Index b, const MultiTokenCubes &cubes, const Cube &errors,
+                  RoundedCube &gradient) {
     Index past = steps.queries - steps.rows;
-    std::vector<double> deltas(cubes.logSumExp.size(), 0);
+    std::vector<double> deltas(cubes.logSumExp.size(), 0), ofDeltas = deltas;
     const Cube &probabilities = cubes.after.read;
     visitVisible(cubes.hidden, [&](Index h, Index i, Index j) {
-      deltas[std::size_t(h * steps.queries + i)] +=
-          probabilities.at(h, i, j) * gradient.at(h, i, j);
+      std::size_t row = std::size_t(h * steps.queries + i);
+      double weight = probabilities.at(h, i, j),
+             own = gradient.numbers.at(h, i, j);
+      deltas[row] += weight * own;
+      ofDeltas[row] +=
+          square(weight) * gradient.getErrorOfTerm(h, i, j, rounding) +
+          square(own) * errors.at(h, i, j);
     });
     for (Index h = 0; h < steps.heads; ++h)
       for (Index i = 0; i < steps.queries; ++i) {
@@ -156,9 +198,14 @@ private:
               std::exp(sink - cubes.logSumExp[row]) * deltas[row];
       }
     visitVisible(cubes.hidden, [&](Index h, Index i, Index j) {
-      gradient.at(h, i, j) =
-          probabilities.at(h, i, j) *
-          (gradient.at(h, i, j) - deltas[std::size_t(h * steps.queries + i)]);
+      std::size_t row = std::size_t(h * steps.queries + i);
+      double &own = gradient.numbers.at(h, i, j),
+             &error = gradient.errors.at(h, i, j);
+      double weight = probabilities.at(h, i, j);
+      own -= deltas[row];
+      error = square(weight) * (error + ofDeltas[row]) +
+              square(own) * errors.at(h, i, j);
+      own *= weight;
     });
   }
 
@@ -195,7 +242,10 @@ private:
   const MultiTokenBackwardProblem &problem;
   const AttentionProblem &attention;
   const MultiTokenSteps &steps;
+  double rounding; ///< The square of what is lost where a sum is rounded.
+  StageErrors before, after;
   std::vector<double> outputGradient, logSumExpGradient;
+  MultiTokenBackwardResult result;
 };
 
 } // namespace
@@ -226,7 +276,7 @@ compute(const MultiTokenBackwardProblem &problem) {
         return cubes.error();
       gradients.add(b, *cubes);
     }
-  return std::move(gradients.result);
+  return gradients.take();
 }
 
 Expected<MultiTokenBackwardResult> attn::reference::multiTokenAttentionBackward(

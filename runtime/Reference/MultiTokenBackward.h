@@ -38,6 +38,8 @@ struct StageGradients {
 struct MultiTokenBackwardResult {
   BackwardResult attention;
   StageGradients before, after;
+  /// As in BackwardResult. Those of `attention` are not known.
+  StageGradients scalesBefore, scalesAfter;
 };
 
 /// Computes the gradients, or says which part of the problem is malformed.

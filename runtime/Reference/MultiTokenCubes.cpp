@@ -58,9 +58,8 @@ static Expected<StageNumbers> readStages(const MultiTokenStages &stages,
   return result;
 }
 
-/// What the stages make of a cube, 0 where hidden.
-static StagedCubes apply(const StageNumbers &stages, Cube cube,
-                         const std::vector<bool> &hidden) {
+StagedCubes attn::reference::applyStages(const StageNumbers &stages, Cube cube,
+                                         const std::vector<bool> &hidden) {
   auto make = [&](auto &&element) {
     Cube next(cube.heads, cube.queries, cube.keys);
     std::size_t number = 0;
@@ -230,8 +229,8 @@ Expected<MultiTokenCubes> MultiTokenSteps::compute(Index b) const {
   Expected<Cube> scores = computeScores(b, cubes);
   if (!scores)
     return scores.error();
-  cubes.before = apply(before, std::move(*scores), cubes.hidden);
-  cubes.after =
-      apply(after, computeSoftmax(cubes.before.result, cubes), cubes.hidden);
+  cubes.before = applyStages(before, std::move(*scores), cubes.hidden);
+  cubes.after = applyStages(after, computeSoftmax(cubes.before.result, cubes),
+                            cubes.hidden);
   return cubes;
 }

@@ -88,6 +88,10 @@ struct MultiTokenCubes {
   std::vector<double> logSumExp; ///< (heads, queries)
 };
 
+/// What the stages make of a cube, 0 where hidden.
+StagedCubes applyStages(const StageNumbers &stages, Cube cube,
+                        const std::vector<bool> &hidden);
+
 /// A problem with its operands as numbers.
 class MultiTokenSteps {
 public:

@@ -146,16 +146,17 @@ static Answer runGradient(const Kernel &kernel,
   return answer;
 }
 
-/// What an error may always be in multi-token attention, whose oracle gives no
-/// scales of errors: where all that a gradient is a sum of cancels, it is no
-/// more accurate than that. What dropout leaves is larger by a factor,
-/// and with it all that cancels. Those of captures are sums of thousands.
-/// They are relative to the sum of the output times its gradient, and gather an
-/// error for each of `terms` elements of an output of 16 bits. That is uniform,
-/// up to half a unit of numbers that are around 1 at the most, where a row sees
-/// one key, with gradients that are standard normal: independent ones have a
-/// deviation of at most about `0.21 * sqrt(terms)` units together. The bound is
-/// 2.4 times that, where all rows see one key.
+/// What an error may always be in multi-token attention, whose oracle gives
+/// scales of errors of its stages' gradients only: where all that another
+/// gradient is a sum of cancels, it is no more accurate than that. What dropout
+/// leaves is larger by a factor, and with it all that cancels. Those of
+/// captures are sums of thousands. They are relative to the sum of the output
+/// times its gradient, and gather an error for each of `terms` elements of an
+/// output of 16 bits. That is uniform, up to half a unit of numbers that are
+/// around 1 at the most, where a row sees one key, with gradients that are
+/// standard normal: independent ones have a deviation of at most about `0.21 *
+/// sqrt(terms)` units together. The bound is 2.4 times that, where all rows see
+/// one key.
 static double getSmallest(ElementType type, double terms, double factor) {
   double unit = factor * (type == ElementType::f64   ? 0x1p-30
                           : type == ElementType::f32 ? 0x1p-21

@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/Reference/Compare.h"
 #include "runtime/Reference/MultiTokenBackward.h"
 #include "test/Unit/DerivativeTesting.h"
 
@@ -160,6 +161,100 @@ TEST(ReferenceMultiTokenBackward, OfHiddenPositions) {
     for (std::size_t r = 0; r < 5; ++r)
       sum += sample.logSumExpGradient.elements[b * 20 + r];
   EXPECT_NEAR(result->attention.sink[0], sum, 1e-12);
+}
+
+/// Of two batch entries whose gradients are opposite, all that the gradients of
+/// stages are sums of cancels, but not its errors.
+TEST(ReferenceMultiTokenBackward, ScalesOfWhatCancels) {
+  Sample sample(7);
+  makeCausal(sample);
+  sample.problem.before.kernel = sample.kernelBefore.view();
+  sample.problem.before.mixing = sample.mixing.view();
+  sample.problem.after.kernel = sample.kernelAfter.view();
+  auto repeat = [](RandomTensor &tensor, double factor) {
+    std::size_t half = tensor.elements.size() / 2;
+    for (std::size_t i = 0; i < half; ++i)
+      tensor.elements[half + i] = factor * tensor.elements[i];
+  };
+  for (RandomTensor *tensor : {&sample.query, &sample.key, &sample.value})
+    repeat(*tensor, 1);
+  auto differentiate = [&](double factor) {
+    repeat(sample.outputGradient, factor);
+    return multiTokenAttentionBackward(
+        {sample.problem, sample.outputGradient.view(), {}, {}});
+  };
+  Expected<MultiTokenBackwardResult> ofOne = differentiate(0),
+                                     ofBoth = differentiate(-1);
+  ASSERT_TRUE(ofOne && ofBoth);
+  auto check = [](const std::vector<double> &gradients,
+                  const std::vector<double> &scales,
+                  const std::vector<double> &scalesOfOne) {
+    ASSERT_EQ(scales.size(), gradients.size());
+    ASSERT_GT(scales.size(), 0u);
+    for (std::size_t i = 0; i < scales.size(); ++i) {
+      EXPECT_NEAR(gradients[i], 0, 1e-13);
+      EXPECT_GT(scales[i], 1e-3);
+      EXPECT_NEAR(scales[i], std::sqrt(2) * scalesOfOne[i], 1e-12 * scales[i]);
+    }
+  };
+  check(ofBoth->before.kernel, ofBoth->scalesBefore.kernel,
+        ofOne->scalesBefore.kernel);
+  check(ofBoth->before.mixing, ofBoth->scalesBefore.mixing,
+        ofOne->scalesBefore.mixing);
+  check(ofBoth->after.kernel, ofBoth->scalesAfter.kernel,
+        ofOne->scalesAfter.kernel);
+}
+
+/// With the scales, tolerances are wide enough for operands that are rounded,
+/// which is more than their sums are, and too narrow for what lacks a term.
+TEST(ReferenceMultiTokenBackward, ScalesAreOfRounding) {
+  Sample sample(8);
+  makeCausal(sample);
+  sample.problem.before.kernel = sample.kernelBefore.view();
+  sample.problem.before.mixing = sample.mixing.view();
+  sample.problem.after.kernel = sample.kernelAfter.view();
+  auto differentiate = [&] {
+    return multiTokenAttentionBackward(
+        {sample.problem, sample.outputGradient.view(), {}, {}});
+  };
+  Expected<MultiTokenBackwardResult> right = differentiate();
+  ASSERT_TRUE(right);
+  auto agrees = [&](const MultiTokenBackwardResult &other) {
+    auto passes = [](const std::vector<double> &actual,
+                     const std::vector<double> &expected,
+                     const std::vector<double> &scales) {
+      Expected<Comparison> comparison = reference::compare(
+          actual, expected, toleranceFor(ElementType::f32, Quantity::gradient),
+          scales);
+      return comparison && comparison->passed;
+    };
+    return std::tuple(passes(other.before.kernel, right->before.kernel,
+                             right->scalesBefore.kernel),
+                      passes(other.before.mixing, right->before.mixing,
+                             right->scalesBefore.mixing),
+                      passes(other.after.kernel, right->after.kernel,
+                             right->scalesAfter.kernel));
+  };
+  std::vector<double> query = sample.query.elements,
+                      value = sample.value.elements;
+  for (std::vector<double> *elements :
+       {&sample.query.elements, &sample.value.elements})
+    for (double &element : *elements)
+      element = float(element);
+  Expected<MultiTokenBackwardResult> near = differentiate();
+  ASSERT_TRUE(near);
+  EXPECT_EQ(agrees(*near), std::tuple(true, true, true));
+
+  sample.query.elements = query;
+  sample.value.elements = value;
+  auto mask = sample.problem.attention.mask;
+  sample.problem.attention.mask = [mask](std::int64_t b, std::int64_t h,
+                                         std::int64_t p, std::int64_t j) {
+    return p == 5 && j == 3 ? false : mask(b, h, p, j);
+  };
+  Expected<MultiTokenBackwardResult> fewer = differentiate();
+  ASSERT_TRUE(fewer);
+  EXPECT_EQ(agrees(*fewer), std::tuple(false, false, false));
 }
 
 TEST(ReferenceMultiTokenBackward, SaysWhatIsMalformed) {
