@@ -316,7 +316,7 @@ Value QueryTiles<Op>::emitRegions(const DerivativeUnit &unit,
       b.index(tile.count), b.index(numKeys), masked ? isPartial : no, isDefined,
       /*exact=*/no, /*scale=*/isInPairs ? scale : Value(), scoreCaptures,
       masked ? ValueRange(op.getMaskCaptures()) : ValueRange(),
-      /*in_order=*/false);
+      /*in_order=*/false, /*rounded=*/isInPairs);
   IRMapping mapping;
   score.cloneInto(&softmax.getScoreRegion(), mapping);
   if (masked)

@@ -82,6 +82,7 @@ public:
         emitDropoutKey(), op.getScoreCaptures(), op.getMaskCaptures(), layout,
         /*packed_values=*/false, /*keeps_packs=*/false, /*in_pages=*/false,
         /*bounded=*/false,
+        /*rounded=*/layout == OnlineLayout::Pairs && !op.getLogSumExp(),
         /*next_tile=*/0, op.getDropoutRateAttr());
     if (PlanAttr plan = getPlan(op))
       online->setAttr(PlanAttr::kName, plan);

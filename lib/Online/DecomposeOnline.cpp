@@ -152,7 +152,8 @@ private:
         b, TypeRange(outs), outs, op.getBatch(), op.getHead(), op.getPosition(),
         firstKey, op.getNumQueries(), b.index(numKeys), facts.isPartial,
         facts.isDefined, op.getExact(), op.getScale(), op.getScoreCaptures(),
-        op.getMaskCaptures(), /*in_order=*/plan && plan.getBatchInvariant());
+        op.getMaskCaptures(), /*in_order=*/plan && plan.getBatchInvariant(),
+        op.getRounded());
     softmax.getScoreRegion().takeBody(op.getScoreRegion());
     softmax.getMaskRegion().takeBody(op.getMaskRegion());
     fetchAt(Place::afterSoftmax);

@@ -10,6 +10,8 @@
 //   CHECK-DAG:   %[[ZERO:.*]] = arith.constant dense<0.000000e+00> : vector<16xf32>
 //   CHECK-DAG:   %[[ONE:.*]] = arith.constant dense<1.000000e+00> : vector<16xf32>
 //   CHECK-DAG:   %[[FIVE:.*]] = arith.constant dense<5.000000e+00> : vector<16xf32>
+//   CHECK-DAG:   %[[LOG2E:.*]] = arith.constant dense<1.44269502> : vector<16xf32>
+//   CHECK-DAG:   %[[NAN:.*]] = arith.constant dense<0x7FC00000> : vector<16xf32>
 //   CHECK-DAG:   %[[C1:.*]] = arith.constant 1 : index
 //   CHECK-DAG:   %[[C2:.*]] = arith.constant 2 : index
 //       CHECK:   %[[RAISED:.*]] = arith.addi %[[NK]], %[[C1]]
@@ -30,15 +32,21 @@
 //       CHECK:   %[[LIMIT:.*]] = arith.addf %[[BEFORE]], %[[FIVE]]
 //       CHECK:   %[[FAR:.*]] = arith.cmpf ugt, %[[AFTER]]#0, %[[LIMIT]]
 //       CHECK:   %[[NEXT:.*]] = arith.select %[[FAR]], %[[AFTER]]#0, %[[BEFORE]]
-//       CHECK:   %[[DIFFERENCE:.*]] = arith.subf %[[BEFORE]], %[[NEXT]]
 //       CHECK:   %[[SAME:.*]] = arith.cmpf oeq, %[[BEFORE]], %[[NEXT]]
+//       CHECK:   %[[OLD:.*]] = arith.mulf %[[BEFORE]], %[[LOG2E]]
+//       CHECK:   %[[NEW:.*]] = arith.mulf %[[NEXT]], %[[LOG2E]]
+//       CHECK:   arith.subf %[[OLD]], %[[NEW]]
 //       CHECK:   arith.select %[[SAME]], %[[ONE]],
 //       CHECK:   %[[EMPTY:.*]] = arith.cmpf oeq, %[[NEXT]], %[[MINUS]]
 //       CHECK:   %[[ORIGIN:.*]] = arith.select %[[EMPTY]], %[[ZERO]], %[[NEXT]]
 //       CHECK:   vector.store %{{.*}}, %[[C]]
+//       CHECK:   %[[MAGNITUDE:.*]] = math.absf %[[ORIGIN]]
+//       CHECK:   %[[LARGE:.*]] = arith.cmpf ugt, %[[MAGNITUDE]]
+//       CHECK:   %[[ROUNDED:.*]] = arith.mulf %[[ORIGIN]],
+//       CHECK:   %[[SHIFT:.*]] = arith.select %[[LARGE]], %[[NAN]], %[[ROUNDED]]
 //       CHECK:   scf.for {{.*}} to %[[END]] step %[[C2]]
 //       CHECK:     %[[SCORE:.*]] = vector.load %[[S]]
-//       CHECK:     arith.subf %[[SCORE]], %[[ORIGIN]]
+//       CHECK:     vector.fma %[[SCORE]], %[[LOG2E]], %[[SHIFT]]
 // CHECK-COUNT-5:   {{math|vector}}.fma
 //       CHECK:     vector.store %{{.*}}, %[[S]]
 //   CHECK-NOT:   arith.cmpf uno
@@ -51,8 +59,7 @@
 //       SCALEF:   scf.for
 //       SCALEF:   scf.for
 //       SCALEF:   scf.for
-//       SCALEF:     %[[DIFFERENCE:.*]] = arith.subf
-//       SCALEF:     %[[X:.*]] = arith.mulf %[[DIFFERENCE]], %[[LOG2E]]
+//       SCALEF:     %[[X:.*]] = vector.fma %{{.*}}, %[[LOG2E]], %{{.*}}
 //       SCALEF:     %[[F:.*]] = llvm.call_intrinsic "llvm.x86.avx512.mask.reduce.ps.512"(%[[X]],
 // SCALEF-COUNT-5:   {{math|vector}}.fma %{{.*}}, %[[F]], %{{.*}} : vector<16xf32>
 //       SCALEF:     llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"(%{{.*}}, %[[X]],
@@ -110,7 +117,9 @@ func.func @scale(%s: memref<13x16xf32>, %m: memref<16xf32>, %l: memref<16xf32>, 
 //       CHECK:   scf.for
 //       CHECK:     %[[PRODUCT:.*]] = vector.load %[[S]]
 //       CHECK:     %[[LOGARITHM:.*]] = vector.fma %[[PRODUCT]], %[[SCALES]], %[[NEGATED]]
-//       CHECK:     %[[LOST:.*]] = arith.cmpf olt, %[[LOGARITHM]]
+//       CHECK:     %[[POWER:.*]] = arith.mulf %[[LOGARITHM]],
+// CHECK-COUNT-5:   {{math|vector}}.fma
+//       CHECK:     %[[LOST:.*]] = arith.cmpf olt, %[[POWER]]
 //       CHECK:     arith.select %[[LOST]]
 //       CHECK:   return
 func.func @scale_of_fixed_maximum(%s: memref<16x16xf32>, %m: memref<16xf32>,
@@ -126,27 +135,48 @@ func.func @scale_of_fixed_maximum(%s: memref<16x16xf32>, %m: memref<16xf32>,
 
 // -----
 
-// One that rounds no score waits for the weights: the maximum of the products is
-// scaled, and the weights' difference from it is a multiply-add.
-// CHECK-LABEL: func @exact_scale
+// Weights that are rounded to bf16 later have fewer terms, also of a fixed maximum.
+// CHECK-LABEL: func @rounded
+//       CHECK:   scf.for
+//       CHECK:     %[[POWER:.*]] = vector.fma
+// CHECK-COUNT-3:   {{math|vector}}.fma
+//   CHECK-NOT:     {{math|vector}}.fma
+//       CHECK:     arith.cmpf olt, %[[POWER]]
+//       CHECK:   return
+func.func @rounded(%s: memref<16x16xf32>, %m: memref<16xf32>,
+                   %b: index, %p: index, %j: index, %nq: index, %nk: index) {
+  %true = arith.constant true
+  %false = arith.constant false
+  %scale = arith.constant 0.1 : f32
+  attn.online_softmax rounded outs(%s, %m : memref<16x16xf32>, memref<16xf32>)
+      at(%b, %b, %p, %j) queries(%nq) keys(%nk)
+      partial(%false) defined(%true) exact(%false) scale(%scale : f32)
+  return
+}
+
+// -----
+
+// One of at most 1 waits for the weights: the maximum of the products is scaled, and
+// the weights' difference from it is a multiply-add.
+// CHECK-LABEL: func @small_scale
 //  CHECK-SAME:     %[[S:.*]]: memref<13x16xf32>, %[[M:[a-z0-9]*]]: memref<16xf32>
-//   CHECK-DAG:   %[[SCALES:.*]] = arith.constant dense<1.250000e-01> : vector<16xf32>
+//   CHECK-DAG:   %[[SCALES:.*]] = arith.constant dense<1.000000e-01> : vector<16xf32>
+//   CHECK-DAG:   %[[POWERS:.*]] = arith.constant dense<0.144269511> : vector<16xf32>
 //   CHECK-DAG:   %[[NONE:.*]] = arith.constant dense<0xFF800000> : vector<16xf32>
 //       CHECK:   %[[BEFORE:.*]] = vector.load %[[M]]
 //       CHECK:   %[[MAXIMUM:.*]] = scf.for {{.*}} iter_args(%{{.*}} = %[[NONE]])
 //   CHECK-NOT:     vector.store
 //       CHECK:   %[[SCALED:.*]] = arith.mulf %[[MAXIMUM]], %[[SCALES]]
 //       CHECK:   arith.cmpf ogt, %[[SCALED]], %[[BEFORE]]
-//       CHECK:   %[[NEGATED:.*]] = arith.negf
 //       CHECK:   scf.for
 //       CHECK:     %[[PRODUCT:.*]] = vector.load %[[S]]
-//       CHECK:     vector.fma %[[PRODUCT]], %[[SCALES]], %[[NEGATED]]
+//       CHECK:     vector.fma %[[PRODUCT]], %[[POWERS]], %{{.*}}
 //       CHECK:   return
-func.func @exact_scale(%s: memref<13x16xf32>, %m: memref<16xf32>, %l: memref<16xf32>, %c: memref<16xf32>,
+func.func @small_scale(%s: memref<13x16xf32>, %m: memref<16xf32>, %l: memref<16xf32>, %c: memref<16xf32>,
                        %b: index, %p: index, %j: index, %nq: index, %nk: index) {
   %true = arith.constant true
   %false = arith.constant false
-  %scale = arith.constant 0.125 : f32
+  %scale = arith.constant 0.1 : f32
   attn.online_softmax
       outs(%s, %m, %l, %c : memref<13x16xf32>, memref<16xf32>, memref<16xf32>, memref<16xf32>)
       at(%b, %b, %p, %j) queries(%nq) keys(%nk)

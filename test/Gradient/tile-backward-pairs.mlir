@@ -24,7 +24,7 @@
 // Keys and values are multiplied as they are. Products wait for their scale.
 // CHECK: %[[KEY:.*]] = tensor.extract_slice %[[K]]
 // CHECK: linalg.generic {{.*}} ins(%{{.*}}, %{{.*}} : tensor<?x32x2xbf16>, tensor<32x32x2xbf16>) outs(%{{.*}} : tensor<?x32xf32>)
-// CHECK: %[[P:.*]]:2 = attn.online_softmax outs(%{{.*}}, %{{.*}} : tensor<64x32xf32>, tensor<32xf32>) {{.*}} scale(%{{.*}} : f32)
+// CHECK: %[[P:.*]]:2 = attn.online_softmax rounded outs(%{{.*}}, %{{.*}} : tensor<64x32xf32>, tensor<32xf32>) {{.*}} scale(%{{.*}} : f32)
 // CHECK: linalg.generic {{.*}} ins(%{{.*}}, %{{.*}} : tensor<?x32x2xbf16>, tensor<32x32x2xbf16>) outs(%{{.*}} : tensor<?x32xf32>)
 // Gradients of products are scaled and rounded, with a row of 0 after an odd
 // number, and weights rounded.

@@ -11,7 +11,7 @@
 // CHECK-COUNT-2: linalg.transpose ins(%{{.*}} : tensor<32x32x2xbf16>)
 // CHECK: scf.for %{{.*}} = %c0 to %{{.*}} step %c64 iter_args(%{{.*}}) -> (tensor<32x64xf32>, tensor<32xf32>)
 // CHECK-COUNT-3: linalg.generic {{.*}} ins(%{{.*}}, %{{.*}} : tensor<?x32x2xbf16>, tensor<32x32x2xbf16>) outs(%{{.*}} : tensor<?x32xf32>)
-// CHECK: attn.online_softmax outs(%{{.*}}, %{{.*}} : tensor<64x32xf32>, tensor<32xf32>) {{.*}} scale(%[[SCALE:[^ ]*]] : f32)
+// CHECK: attn.online_softmax rounded outs(%{{.*}}, %{{.*}} : tensor<64x32xf32>, tensor<32xf32>) {{.*}} scale(%[[SCALE:[^ ]*]] : f32)
 // CHECK: linalg.generic
 // CHECK: arith.mulf %{{.*}}, %[[SCALE]] : f32
 // CHECK: arith.select

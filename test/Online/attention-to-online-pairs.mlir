@@ -17,7 +17,7 @@
 // CHECK: %[[ROWS:.*]] = tensor.insert_slice %{{.*}} [20, 16] [1, 1] : tensor<20x16xbf16> into tensor<32x16xbf16>
 // CHECK: %[[PAIRS:.*]] = tensor.expand_shape %[[ROWS]] {{\[\[}}0], [1, 2]] output_shape [32, 8, 2]
 // CHECK: %[[Q:.*]] = linalg.transpose ins(%[[PAIRS]] : tensor<32x8x2xbf16>) outs(%{{.*}} : tensor<8x32x2xbf16>) permutation = [1, 0, 2]
-// CHECK: attn.online_attention layout<pairs> ins(%[[Q]], %{{.*}}, %{{.*}} : tensor<8x32x2xbf16>, tensor<?x16xbf16>, tensor<?x24xbf16>)
+// CHECK: attn.online_attention layout<pairs> rounded ins(%[[Q]], %{{.*}}, %{{.*}} : tensor<8x32x2xbf16>, tensor<?x16xbf16>, tensor<?x24xbf16>)
 // CHECK-SAME: outs(%{{.*}} : tensor<24x32xf32>, tensor<32xf32>, tensor<32xf32>)
 // CHECK-SAME: queries(%c20) exact(%false) scale(%[[SCALE]] : f32) {{.*}}-> tensor<24x32xf32>
 // CHECK-NOT: linalg.transpose
@@ -44,7 +44,7 @@ func.func @query(%q: !h, %k: !k, %v: !v, %o: !o) -> !o {
 // CHECK:   linalg.fill
 // CHECK:   linalg.copy
 // CHECK:   linalg.transpose {{.*}} outs(%[[COLUMNS]] :
-// CHECK: attn.online_attention layout<pairs> ins(%[[Q]],
+// CHECK: attn.online_attention layout<pairs> rounded ins(%[[Q]],
 func.func @tile(%q: tensor<1x1x100x16xbf16>, %k: !k, %o: !some, %first: index,
                 %size: index) -> !some {
   %n = affine.min affine_map<()[s0] -> (32, s0)>()[%size]
@@ -126,8 +126,8 @@ func.func @scale(%q: !h, %k: !k, %v: !v, %o: !o, %scale: f32) -> !o {
 // CHECK: scf.forall (%[[B:.*]], %[[H:.*]]) in (2, 4)
 // CHECK-DAG: %[[G:.*]] = affine.apply #{{.*}}(%[[H]])
 // CHECK-DAG: %[[V:.*]] = tensor.extract_slice %[[P]][%[[B]], %[[G]], 0, 0, 0] [1, 1, %{{.*}}, 16, 32] {{.*}} to tensor<?x16x32xbf16>
-// CHECK: attn.online_attention layout<pairs> packed_values ins(%{{.*}}, %{{.*}}, %[[V]] :
-// CHECK: attn.online_attention layout<pairs> packed_values ins(%{{.*}}, %{{.*}}, %[[V]] :
+// CHECK: attn.online_attention layout<pairs> packed_values rounded ins(%{{.*}}, %{{.*}}, %[[V]] :
+// CHECK: attn.online_attention layout<pairs> packed_values rounded ins(%{{.*}}, %{{.*}}, %[[V]] :
 func.func @shared(%q: !q4, %k: !k4, %o: !q4) -> !q4 {
   %c2 = arith.constant 2 : index
   %n = tensor.dim %k, %c2 : !k4
@@ -172,7 +172,7 @@ func.func @part(%q: !q4, %k: !k4, %o: !q4, %first: index) -> !q4 {
 // few queries read them.
 // CHECK-LABEL: func.func @only_tile
 // CHECK-NOT: linalg.pack
-// CHECK: attn.online_attention layout<pairs> ins({{.*}} : tensor<8x32x2xbf16>, tensor<?x16xbf16>, tensor<?x16xbf16>)
+// CHECK: attn.online_attention layout<pairs> rounded ins({{.*}} : tensor<8x32x2xbf16>, tensor<?x16xbf16>, tensor<?x16xbf16>)
 func.func @only_tile(%q: !q4, %k: !k4, %o: !q4) -> !q4 {
   %c2 = arith.constant 2 : index
   %n = tensor.dim %k, %c2 : !k4
@@ -193,7 +193,7 @@ func.func @only_tile(%q: !q4, %k: !k4, %o: !q4) -> !q4 {
 
 // More than half a vector of rows is worth it, of heads that fill vectors with pairs.
 // CHECK-LABEL: func.func @few
-// CHECK: attn.online_attention layout<pairs> ins({{.*}} : tensor<16x16x2xbf16>, tensor<?x32xbf16>,
+// CHECK: attn.online_attention layout<pairs> rounded ins({{.*}} : tensor<16x16x2xbf16>, tensor<?x32xbf16>,
 // CHECK: attn.online_attention layout<rows> ins({{.*}} : tensor<8x32xf32>, tensor<?x32xbf16>,
 // CHECK: attn.online_attention layout<rows> ins({{.*}} : tensor<9x48xf32>, tensor<?x48xbf16>,
 func.func @few(%a: tensor<1x1x9x32xbf16>, %b: tensor<1x1x8x32xbf16>,

@@ -23,6 +23,10 @@ namespace mlir::attn {
 /// at most 4e-16 + 4e-17 * |x|, and below about -708 the result is 0.
 Value buildExpOfWeight(LaneBuilder &b, Value x);
 
+/// 2^x for the same, with a relative error of at most 2e-7, or, with
+/// `isRounded`, of 1.1e-4, which costs less again. Exact at integers.
+Value buildExp2OfWeight(LaneBuilder &b, Value x, bool isRounded);
+
 /// 2^x with a relative error of at most 1.1e-7; 0 below about -125.5, inf from
 /// 128 on.
 Value buildExp2(LaneBuilder &b, Value x);

@@ -13,9 +13,9 @@
 //   2. weights and their sum, while rows are fetched
 //
 // The first stores the scores, unless they are the products as they came. It
-// leaves a scale that rounds nothing, or any if there is no maximum to find, to
-// the second, if there is no score region that needs it: the difference from
-// the maximum is a multiply-add then.
+// leaves a scale of at most 1, or any if there is no maximum to find, to the
+// second, if there is no score region that needs it: the difference from the
+// maximum is a multiply-add then.
 //
 // Scores that are a cap of the products change neither their order nor, where
 // they are small, more than a polynomial of few terms can tell. If all of a
@@ -37,7 +37,7 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
 
-#include <climits>
+#include <cmath>
 #include <numbers>
 #include <optional>
 
@@ -200,16 +200,14 @@ private:
   //===--------------------------------------------------------------------===//
 
   /// Whether the second pass scales: what has no maximum to find, or has no
-  /// score that is rounded or overflows when it is scaled.
+  /// score that overflows when it is scaled. A hidden score stays -inf.
   bool canScaleWeights() {
     FloatAttr scale;
     if (!tile.scale || !matchPattern(tile.scale, m_Constant(&scale)))
       return false;
-    if (op.hasFixedMaximum()) // A hidden score stays -inf.
-      return scale.getValue().isFiniteNonZero() &&
-             !scale.getValue().isNegative();
-    int exponent = scale.getValue().getExactLog2();
-    return exponent != INT_MIN && exponent <= 0;
+    double value = scale.getValueAsDouble();
+    return value > 0 &&
+           (op.hasFixedMaximum() ? std::isfinite(value) : value <= 1);
   }
 
   /// The new maximum, where the scores are stored without their scale.
@@ -256,25 +254,64 @@ private:
     return results;
   }
 
+  /// Whether weights are 2^(factor * score - c), where c is the origin times
+  /// log2(e) as it is rounded. It does not matter what weights are relative to,
+  /// as long as that is the same for all of a row, but for the log-sum-exp of a
+  /// fixed maximum, of which an error is one of a weight.
+  bool canRoundOrigins() {
+    return scalar.isF32() && (op.getRounded() || !op.hasFixedMaximum());
+  }
+
+  /// -c of an origin. Of a large one, an error of c is beyond what a weight can
+  /// be: NaN asks for the exact round.
+  Value buildShift(Value origin) {
+    constexpr double kLarge = 0x1p22;
+    Value isLarge = b.compare(arith::CmpFPredicate::UGT, b.abs(origin),
+                              b.real(origin, kLarge));
+    return b.select(isLarge, real(std::numeric_limits<double>::quiet_NaN()),
+                    b.mul(origin, -std::numbers::log2e));
+  }
+
+  /// Of the greatest score, 0 if that is the origin: a product is rounded
+  /// before.
+  Value buildDifference(Value score, Value origin, Value negated) {
+    if (weightScales && op.hasFixedMaximum())
+      return b.multiplyAdd(score, weightScales, negated);
+    return b.sub(weightScales ? b.mul(score, weightScales) : score, origin);
+  }
+
   /// The same for pieces from `first` on.
   Pieces buildWeights(ArrayRef<Value> origins, ArrayRef<Value> sums,
                       int64_t first, bool exact) {
-    Pieces negated;
-    if (weightScales)
-      for (Value origin : origins)
-        negated.push_back(b.negate(origin));
+    bool areRounded = !exact && canRoundOrigins();
+    Value factor;
+    if (areRounded)
+      factor = weightScales ? b.mul(weightScales, std::numbers::log2e)
+                            : real(std::numbers::log2e);
+    Pieces shifts;
+    for (Value origin : origins)
+      shifts.push_back(areRounded ? buildShift(origin) : b.negate(origin));
     auto body = [&](Value row) {
       // One piece after the other, which needs few registers.
       Pieces weights;
       for (auto [number, origin] : llvm::enumerate(origins)) {
         int64_t piece = first + int64_t(number);
         Value score = b.loadPiece(piece, tile.scores, row, scalar);
-        Value difference =
-            weightScales ? b.multiplyAdd(score, weightScales, negated[number])
-                         : b.sub(score, origin);
-        Value weight = buildExpOfWeight(b, difference);
-        if (op.hasFixedMaximum() && getElementTypeOrSelf(weight).isF32())
-          weight = withoutLost(weight, difference);
+        Value power, weight;
+        if (areRounded) {
+          power = b.multiplyAdd(score, factor, shifts[number]);
+          weight = buildExp2OfWeight(b, power, op.getRounded());
+        } else {
+          Value difference = buildDifference(score, origin, shifts[number]);
+          if (scalar.isF32()) {
+            power = b.mul(difference, std::numbers::log2e);
+            weight = buildExp2OfWeight(b, power, /*isRounded=*/false);
+          } else {
+            weight = buildExpOfWeight(b, difference);
+          }
+        }
+        if (op.hasFixedMaximum() && power)
+          weight = withoutLost(weight, power);
         weights.push_back(weight);
         if (exact)
           weight =
@@ -294,10 +331,10 @@ private:
   /// 0 for a weight, of a row whose sum is 1, that is lost beside others in
   /// f32. What derivatives make of it is smaller by other factors, and some
   /// processors take a hundred cycles for a number that is not normal.
-  Value withoutLost(Value weight, Value logarithm) {
-    constexpr double kLost = -60;
-    Value isLost = b.compare(arith::CmpFPredicate::OLT, logarithm,
-                             b.real(logarithm, kLost));
+  Value withoutLost(Value weight, Value power) {
+    constexpr double kLost = -86;
+    Value isLost =
+        b.compare(arith::CmpFPredicate::OLT, power, b.real(power, kLost));
     return b.select(isLost, real(0.0), weight);
   }
 

@@ -20,6 +20,7 @@
 
 #include <functional>
 #include <limits>
+#include <numbers>
 
 namespace mlir::attn {
 
@@ -48,9 +49,8 @@ protected:
       Value next = keepUnlessFar(m, maximum);
       after.push_back(next);
       // The difference of equal infinities would be NaN, here and of scores.
-      Value difference = b.sub(m, next);
-      Value factor = b.select(b.isEqual(m, next), real(1.0),
-                              buildExpOfWeight(b, difference));
+      Value factor =
+          b.select(b.isEqual(m, next), real(1.0), buildRescaleFactor(m, next));
       factors.push_back(factor);
       sum = b.mul(sum, factor);
       origins.push_back(
@@ -64,6 +64,19 @@ protected:
         [&] { return after; });
     b.store(after, op.getMaximum(), {});
     b.store(sums, op.getSum(), {});
+  }
+
+  /// e^(before - after). Weights of f32 are relative to powers of 2 that are
+  /// rounded, but in the exact round.
+  Value buildRescaleFactor(Value before, Value after) {
+    Value difference = b.sub(before, after);
+    if (!scalar.isF32())
+      return buildExpOfWeight(b, difference);
+    constexpr double log2e = std::numbers::log2e;
+    Value power = b.createOrFold<arith::SelectOp>(
+        op.getExact(), b.mul(difference, log2e),
+        b.sub(b.mul(before, log2e), b.mul(after, log2e)));
+    return buildExp2OfWeight(b, power, /*isRounded=*/false);
   }
 
   /// A16: NaN among the sums, unless it is inf - inf, is the maximum from here
