@@ -36,7 +36,7 @@ LogicalResult TargetAttr::verify(
     int64_t vectorRegisters, bool scalef, bool bf16Dot, bool bf16Tiles,
     bool i8Dot, bool quantizeQueries, int64_t cores, int64_t l1Bytes,
     int64_t l2Bytes, int64_t lineBytes, int64_t pageBytes, int64_t memoryNs,
-    int64_t memoryGbs, int64_t laneGflops, int64_t kernelNs,
+    int64_t memoryGbs, int64_t fetchLevel, int64_t laneGflops, int64_t kernelNs,
     int64_t gpuMultiprocessors, int64_t gpuSharedBytes, bool) {
   constexpr int64_t kMostBytes = int64_t(1) << 40;
   struct Parameter {
@@ -59,6 +59,8 @@ LogicalResult TargetAttr::verify(
                      checkRange(pageBytes, 4096, kMostBytes)},
            Parameter{"memory_ns", memoryNs, checkRange(memoryNs, 1, 10000)},
            Parameter{"memory_gbs", memoryGbs, checkRange(memoryGbs, 1, 10000)},
+           Parameter{"fetch_level", fetchLevel,
+                     checkChoice(fetchLevel, {1, 2})},
            Parameter{"lane_gflops", laneGflops,
                      checkRange(laneGflops, 1, 1000)},
            Parameter{"kernel_ns", kernelNs,

@@ -86,9 +86,10 @@ static void emitLine(IndexBuilder &b, PrefetchOp op, Value row, Value element) {
     element = b.div(element, shape[inner]);
   }
   at[dim] = element;
-  // To the second level: the first has few lines under way at a time.
+  constexpr unsigned kToFirst = 3, kToSecond = 2;
+  bool toFirst = op.getForWrite() || getTarget(op).getFetchLevel() == 1;
   memref::PrefetchOp::create(b, op.getSource(), at, op.getForWrite(),
-                             /*localityHint=*/op.getForWrite() ? 3 : 2,
+                             toFirst ? kToFirst : kToSecond,
                              /*isDataCache=*/true);
 }
 

@@ -69,7 +69,6 @@ public:
   /// values fetch for each other: in turns of a fourth of what is under way,
   /// neither finds its lines late. Integers wait for conversions in any case,
   /// so that theirs are twice as long. Turns shorter than a run save nothing.
-  /// Sums of as many products as a vector has lanes are taken at once.
   int64_t getStreamedKeys(int64_t bytes, bool isInteger) const;
   /// Keys of a chunk: so many blocks that merging its state with others takes
   /// no time to speak of.

@@ -373,3 +373,15 @@ func.func @of_64_rows(%k: memref<64x64xf32, strided<[?, 1], offset: ?>>,
   }
   return
 }
+
+// -----
+
+// Of one row, all of which fits, the rows of B are read whole.
+// CHECK-LABEL: func.func @one_row(
+// CHECK: scf.for {{.*}} -> (vector<1x16xf32>, vector<1x16xf32>, vector<1x16xf32>, vector<1x16xf32>, vector<1x16xf32>, vector<1x16xf32>, vector<1x16xf32>, vector<1x16xf32>)
+// CHECK-NOT: scf.for
+// CHECK: return
+func.func @one_row(%p: memref<1x8xf32>, %v: memref<8x128xf32>, %o: memref<1x128xf32>) {
+  linalg.matmul ins(%p, %v : memref<1x8xf32>, memref<8x128xf32>) outs(%o : memref<1x128xf32>)
+  return
+}

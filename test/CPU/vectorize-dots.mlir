@@ -174,3 +174,35 @@ func.func @float8(%a: memref<?x64xf8E5M2>, %b: memref<1x64xf32>, %c: memref<?x1x
   }
   return
 }
+
+// Rows are read four at a time, from end to end, and the sums of as many as fill a
+// vector are added up at once, or of as many as there are.
+// CHECK-LABEL: func.func @four_rows(
+// CHECK: scf.for %{{.*}} step %c16
+// CHECK-COUNT-4: :4 = scf.for {{.*}} = %c0 to %c128 step %c16
+// CHECK: vector.shuffle
+func.func @four_rows(%k: memref<?x128xf32>, %q: memref<1x128xf32>, %s: memref<?x1xf32>) {
+  linalg.generic #dots
+      ins(%k, %q : memref<?x128xf32>, memref<1x128xf32>) outs(%s : memref<?x1xf32>) {
+  ^bb0(%x: f32, %y: f32, %sum: f32):
+    %product = arith.mulf %x, %y : f32
+    %next = arith.addf %sum, %product : f32
+    linalg.yield %next : f32
+  }
+  return
+}
+
+// CHECK-LABEL: func.func @eight_rows(
+// CHECK-COUNT-2: :4 = scf.for {{.*}} = %c0 to %c128 step %c16
+// CHECK-NOT: scf.for
+// CHECK: return
+func.func @eight_rows(%k: memref<8x128xf32>, %q: memref<1x128xf32>, %s: memref<8x1xf32>) {
+  linalg.generic #dots
+      ins(%k, %q : memref<8x128xf32>, memref<1x128xf32>) outs(%s : memref<8x1xf32>) {
+  ^bb0(%x: f32, %y: f32, %sum: f32):
+    %product = arith.mulf %x, %y : f32
+    %next = arith.addf %sum, %product : f32
+    linalg.yield %next : f32
+  }
+  return
+}

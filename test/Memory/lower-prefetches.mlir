@@ -16,6 +16,18 @@ func.func @rows(%x: memref<4x100x40xf32>, %b: index, %i: index, %end: index) {
 
 // -----
 
+// To the first level, where the target says so.
+// CHECK-LABEL: func.func @to_the_first_level(
+// CHECK: memref.prefetch %{{.*}}[%{{.*}}, %c0], read, locality<3>, data
+module attributes {attn.target = #attn.target<fetch_level = 1>} {
+  func.func @to_the_first_level(%x: memref<100x32xbf16>, %i: index, %end: index) {
+    attn.prefetch %x[%i] to %end : memref<100x32xbf16>
+    return
+  }
+}
+
+// -----
+
 // What will be written goes to the first level.
 // CHECK-LABEL: func.func @for_write(
 // CHECK: scf.for

@@ -75,10 +75,11 @@ TEST(Target, AVX512) {
 }
 
 TEST(Target, AVX512BF16) {
-  for (const char *cpu : {"znver4", "znver5"})
-    EXPECT_EQ(describe(x86, cpu),
-              "vector_bits = 512, vector_registers = 32, scalef = true, "
-              "bf16_dot = true, i8_dot = true");
+  const std::string zen4 = "vector_bits = 512, vector_registers = 32, "
+                           "scalef = true, bf16_dot = true, i8_dot = true";
+  EXPECT_EQ(describe(x86, "znver4"), zen4);
+  EXPECT_EQ(describe(x86, "znver5"),
+            zen4 + ", memory_ns = 250, memory_gbs = 32, fetch_level = 1");
 }
 
 TEST(Target, AMX) {

@@ -98,9 +98,15 @@ static constexpr int64_t leastAccumulators = 10;
 
 /// Vectors in a row of a block: the more, the fewer scalars are broadcast. Of
 /// 16 registers, 4 would leave too few accumulators; of 32, all of a row of a
-/// few more leave enough. Numbers that no less divide are taken as they are.
-static int64_t chooseVectors(int64_t numVectors, unsigned numRegisters) {
+/// few more leave enough. Numbers that no less divide are taken as they are,
+/// and so are those of which all sums fit: rows of B are read whole then, one
+/// after the other, as a processor's own prefetchers expect.
+static int64_t chooseVectors(int64_t numRows, int64_t numVectors,
+                             unsigned numRegisters) {
   bool isMany = numRegisters >= 32;
+  if (!ShapedType::isDynamic(numRows) &&
+      numRows * numVectors <= numRegisters / 2)
+    return numVectors;
   if (isMany ? numVectors == 5 || numVectors == 7 : numVectors == 3)
     return numVectors;
   int64_t vectors = isMany ? 4 : 2;
@@ -149,7 +155,7 @@ static int64_t divideRows(int64_t n, int64_t vectors, int64_t most) {
 static RegisterBlock chooseRegisterBlock(int64_t numRows, int64_t numVectors,
                                          bool needsPointers,
                                          unsigned numRegisters) {
-  int64_t vectors = chooseVectors(numVectors, numRegisters);
+  int64_t vectors = chooseVectors(numRows, numVectors, numRegisters);
   int64_t most = getMostRows(vectors, numRegisters, needsPointers);
   if (!ShapedType::isDynamic(numRows))
     return {divideRows(numRows, vectors, most), vectors};

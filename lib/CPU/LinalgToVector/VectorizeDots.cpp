@@ -66,6 +66,9 @@ public:
       excess = emitExcess();
     Value numRows = memref::DimOp::create(b, c, 0);
     int64_t rowsPerBlock = width / paddedColumns;
+    if (mostRows > 0)
+      rowsPerBlock =
+          std::min(rowsPerBlock, int64_t(llvm::bit_floor(uint64_t(mostRows))));
     Value rest = b.rem(numRows, rowsPerBlock);
     Value whole = b.sub(numRows, rest);
     emitLoop(b.index(0), whole, rowsPerBlock);
@@ -96,13 +99,17 @@ private:
   }
 
   void emitLoop(Value lower, Value upper, int64_t numRows) {
-    shares.cut(b, b.index(int64_t(llvm::divideCeil(mostRows, numRows)) *
+    int64_t together = std::min(numRows, mostRowsTogether);
+    shares.cut(b, b.index(int64_t(llvm::divideCeil(mostRows, together)) *
                           (length / stepSize())));
     b.loop(lower, upper, numRows, [&](Value row) {
-      SmallVector<Value> rows;
+      SmallVector<Value> rows, products;
       for (int64_t i = 0; i < numRows; ++i)
         rows.push_back(add(row, i));
-      emitStores(rows, sumLanes(emitProducts(rows)));
+      for (int64_t i = 0; i < numRows; i += together)
+        products.append(
+            emitProducts(ArrayRef(rows).slice(size_t(i), size_t(together))));
+      emitStores(rows, sumLanes(products));
     });
   }
 
@@ -250,6 +257,10 @@ private:
     }
   }
 
+  /// Rows of A that are read beside each other. Enough sums for none to wait
+  /// for another, and no more streams than a processor's own prefetchers
+  /// follow.
+  static constexpr int64_t mostRowsTogether = 4;
   /// Vectors of a row of A that are in registers at once. More would spill.
   static constexpr int64_t mostVectors = 2;
 
