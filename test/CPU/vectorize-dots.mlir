@@ -180,7 +180,12 @@ func.func @float8(%a: memref<?x64xf8E5M2>, %b: memref<1x64xf32>, %c: memref<?x1x
 // CHECK-LABEL: func.func @four_rows(
 // CHECK: scf.for %{{.*}} step %c16
 // CHECK-COUNT-4: :4 = scf.for {{.*}} = %c0 to %c128 step %c16
-// CHECK: vector.shuffle
+// CHECK: vector.shuffle %{{.*}} [0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29]
+// CHECK: vector.shuffle %{{.*}} [2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31]
+// CHECK: vector.shuffle %{{.*}} [0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29]
+// CHECK: vector.shuffle %{{.*}} [2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31]
+// CHECK: vector.shuffle %{{.*}} [0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27]
+// CHECK: vector.shuffle %{{.*}} [4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31]
 func.func @four_rows(%k: memref<?x128xf32>, %q: memref<1x128xf32>, %s: memref<?x1xf32>) {
   linalg.generic #dots
       ins(%k, %q : memref<?x128xf32>, memref<1x128xf32>) outs(%s : memref<?x1xf32>) {

@@ -224,17 +224,32 @@ private:
     return sums;
   }
 
-  /// Adds neighbouring groups of lanes: those of x, then those of y, and so on.
+  /// Adds groups of lanes two by two, and puts sums of x before sums of y: of
+  /// each 128 bits those of the first half to those of the second, as registers
+  /// are unpacked; then each of these to the next, two of x before two of y.
+  /// Other pairs would take shuffles of any lanes, which cost more.
   Value merge(Value x, Value y, int64_t group) {
-    SmallVector<int64_t> even, odd;
-    for (int64_t lane = 0; lane < width; ++lane) {
-      int64_t source = lane / (2 * group) * 2 * group + lane % group +
-                       (lane / group % 2) * width;
-      even.push_back(source);
-      odd.push_back(source + group);
+    int64_t part = 128 / int64_t(type.getIntOrFloatBitWidth());
+    SmallVector<int64_t> first, second;
+    auto append = [&](int64_t number, int64_t lane, int64_t distance,
+                      int64_t count) {
+      for (int64_t i = 0; i < count; ++i) {
+        first.push_back(number * width + lane + i);
+        second.push_back(number * width + lane + distance + i);
+      }
+    };
+    if (group < part) {
+      for (int64_t lane = 0; lane < width; lane += part)
+        for (int64_t i = 0; i < part / 2; i += group)
+          for (int64_t number : {0, 1})
+            append(number, lane + i, part / 2, group);
+    } else {
+      for (int64_t number : {0, 1})
+        for (int64_t lane = 0; lane < width; lane += 2 * part)
+          append(number, lane, part, part);
     }
-    return add(vector::ShuffleOp::create(b, x, y, even),
-               vector::ShuffleOp::create(b, x, y, odd));
+    return add(vector::ShuffleOp::create(b, x, y, first),
+               vector::ShuffleOp::create(b, x, y, second));
   }
 
   Value add(Value x, Value y) {
