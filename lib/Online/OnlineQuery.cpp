@@ -61,12 +61,45 @@ public:
     case OnlineLayout::Rows:
       return emitRows(emptyRows());
     case OnlineLayout::Lanes:
-      return transpose(emitRows(emptyRows()), {1, 0});
+      return emitQueryInLanes();
     }
     llvm_unreachable("not a layout");
   }
 
 private:
+  /// The queries as columns, scaled. A whole tile of them is read where it is.
+  Value emitQueryInLanes() {
+    std::optional<int64_t> known = getConstantIntValue(rows);
+    int64_t size = op.getQueryType().getDimSize(3);
+    Value columns = b.empty(ArrayRef<int64_t>{size, numRows}, type);
+    auto transposeRows = [&]() -> Value {
+      return b.transpose(emitRows(emptyRows()), columns, {1, 0});
+    };
+    if (known && *known != numRows)
+      return transposeRows();
+    Value query = slice(op.getQuery());
+    auto transposeWhole = [&]() -> Value {
+      Value whole = b.slice(query, b.zeros(2),
+                            {b.getIndexAttr(numRows), b.getIndexAttr(size)});
+      AffineMap rowOfColumn = AffineMap::getPermutationMap(
+          ArrayRef<unsigned>{1, 0}, b.getContext());
+      return emitScaled(whole, columns, rowOfColumn);
+    };
+    if (known)
+      return transposeWhole();
+    return b.choose(b.isEqual(rows, numRows), transposeWhole, transposeRows);
+  }
+
+  /// `query`, of which `map` says which element each of `init` is, scaled.
+  Value emitScaled(Value query, Value init, AffineMap ofInit) {
+    Value factor = inPairs ? b.real(op.getElementType(), *op.getConstantScale())
+                           : emitScale();
+    return map({query}, init, {ofInit}, [&](ValueRange arguments) {
+      Value element = b.convert(arguments[0], factor.getType());
+      return b.mulF(element, factor);
+    });
+  }
+
   /// The queries as columns of pairs. A whole tile of them is read where it is.
   Value emitQueryInPairs() {
     int64_t size = op.getQueryType().getDimSize(3);
@@ -121,12 +154,7 @@ private:
     SmallVector<OpFoldResult> sizes = {rows, b.getIndexAttr(size)};
     Value part = b.slice(padded, b.zeros(2), sizes);
     if (scalesQuery(op, layout)) {
-      Value factor =
-          inPairs ? b.real(element, *op.getConstantScale()) : emitScale();
-      part = map({query}, part, {identity(2)}, [&](ValueRange arguments) {
-        Value element = b.convert(arguments[0], factor.getType());
-        return b.mulF(element, factor);
-      });
+      part = emitScaled(query, part, identity(2));
     } else {
       part = linalg::CopyOp::create(b, query, part).getResult(0);
     }
@@ -146,13 +174,6 @@ private:
         RankedTensorType::get({numRows, type.getDimSize(1)},
                               type.getElementType()),
         query, ArrayRef{none, none}, ArrayRef{missing, none}, zero);
-  }
-
-  Value transpose(Value tensor, ArrayRef<int64_t> permutation) {
-    auto from = cast<RankedTensorType>(tensor.getType());
-    Value to = b.empty(applyPermutation(from.getShape(), permutation),
-                       from.getElementType());
-    return b.transpose(tensor, to, permutation);
   }
 
   OnlineLayout layout;

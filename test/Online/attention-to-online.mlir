@@ -28,6 +28,19 @@ func.func @plain(%q: !h, %k: !k, %v: !v, %o: !o) -> !o {
   return %r : !o
 }
 
+// A whole tile of queries is scaled where it is, and transposed meanwhile.
+// CHECK-LABEL: func.func @whole
+// CHECK-SAME: %[[Q:[^:]*]]: tensor<1x1x32x16xf32>
+// CHECK-NOT: linalg.fill {{.*}} tensor<32x16xf32>
+// CHECK: %[[ROWS:.*]] = tensor.extract_slice %{{.*}}[0, 0] [32, 16] [1, 1]
+// CHECK: %[[T:.*]] = linalg.generic {indexing_maps = [#[[COLUMNS]], #{{.*}}], {{.*}} ins(%[[ROWS]] : {{.*}}) outs(%{{.*}} : tensor<16x32xf32>)
+// CHECK: arith.mulf
+// CHECK: attn.online_attention ins(%[[T]],
+func.func @whole(%q: tensor<1x1x32x16xf32>, %k: !k, %v: !v, %o: tensor<1x1x32x24xf32>) -> tensor<1x1x32x24xf32> {
+  %r = attn.attention ins(%q, %k, %v : tensor<1x1x32x16xf32>, !k, !v) outs(%o : tensor<1x1x32x24xf32>)
+  return %r : tensor<1x1x32x24xf32>
+}
+
 // The sink starts the state; the log-sum-exp is that of the end.
 // CHECK-LABEL: func.func @sink_score_lse
 // CHECK: %[[K:.*]] = tensor.extract %{{.*}} : tensor<1xf32>
