@@ -69,16 +69,32 @@ static void emitBeginnings(OpBuilder &builder, tensor::ExtractSliceOp rows,
 }
 
 /// How many rows of a block of `numRows`, beyond the block, have to be under
-/// way while it is read. They are those of the next block, if blocks follow
-/// each other in memory.
+/// way while it is read.
 static int64_t getRowsAhead(tensor::ExtractSliceOp rows, int64_t numRows,
                             PlanAttr plan) {
-  if (areLookedUp(rows))
-    return 0;
   int64_t ahead = plan ? plan.getAhead() : 0;
   if (ahead == 0)
     ahead = CacheModel(getTarget(rows)).getBytesUnderWay();
   return std::max<int64_t>(ahead / getRowBytes(rows) - numRows, 0);
+}
+
+/// What a product fetches instead of `rows`, of `blocks` blocks later.
+BlockStreams::Rows BlockStreams::getLater(OpBuilder &b,
+                                          tensor::ExtractSliceOp rows,
+                                          scf::ForOp loop, int64_t blocks,
+                                          PlanAttr plan) {
+  int64_t numRows = getConstantIntValue(loop.getStep()).value_or(0);
+  int64_t ahead = getRowsAhead(rows, numRows, plan);
+  // If blocks follow each other in memory, rows of the next ones, else whole
+  // blocks.
+  if (areLookedUp(rows)) {
+    blocks += numRows > 0 ? int64_t(llvm::divideCeil(ahead, numRows)) : 0;
+    ahead = 0;
+  }
+  Value later = rows;
+  if (blocks > 0)
+    later = LaterIteration(b, loop, blocks).get(rows);
+  return {later, ahead};
 }
 
 BlockStreams BlockStreams::emit(OpBuilder &b, OnlineAttentionOp block,
@@ -96,19 +112,16 @@ BlockStreams BlockStreams::emit(OpBuilder &b, OnlineAttentionOp block,
     if (areLookedUp(keys) && areLookedUp(values))
       for (tensor::ExtractSliceOp rows : {keys, values})
         emitBeginnings(b, rows, loop, numRows);
-    streams.values = values;
-    streams.valuesAhead = getRowsAhead(values, numRows, plan);
-    streams.next = LaterIteration(b, loop).get(keys);
-    streams.nextAhead = getRowsAhead(keys, numRows, plan);
+    streams.values = getLater(b, values, loop, /*blocks=*/0, plan);
+    streams.next = getLater(b, keys, loop, /*blocks=*/1, plan);
   } else if (values && block.getLayout() == OnlineLayout::Rows &&
              CacheModel(getTarget(block)).hasTimeToFetch(block.getNumRows())) {
-    streams.next = LaterIteration(b, loop).get(values);
+    streams.next.rows = LaterIteration(b, loop).get(values);
   }
   return streams;
 }
 
-void BlockStreams::emitRows(IndexBuilder &b, Value rows, int64_t ahead,
-                            int64_t numRows) const {
+void BlockStreams::Rows::fetch(IndexBuilder &b, int64_t numRows) const {
   if (rows)
     PrefetchOp::create(b, rows, b.index(ahead), b.index(ahead + numRows))
         .setSpread(true);

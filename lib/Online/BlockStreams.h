@@ -33,20 +33,23 @@ public:
   /// Fetches `numRows` rows while the operation that follows computes: the
   /// product of queries and keys.
   void fetchWithScores(IndexBuilder &b, int64_t numRows) const {
-    emitRows(b, values, valuesAhead, numRows);
+    values.fetch(b, numRows);
   }
   /// The same, of weights and values.
   void fetchWithOutput(IndexBuilder &b, int64_t numRows) const {
-    emitRows(b, next, nextAhead, numRows);
+    next.fetch(b, numRows);
   }
 
 private:
-  void emitRows(IndexBuilder &b, Value rows, int64_t ahead,
-                int64_t numRows) const;
+  struct Rows {
+    Value rows = nullptr; ///< Null: nothing is fetched.
+    int64_t ahead = 0;    ///< By how many of them the first one is further on.
+    void fetch(IndexBuilder &b, int64_t numRows) const;
+  };
+  static Rows getLater(OpBuilder &b, tensor::ExtractSliceOp rows,
+                       scf::ForOp loop, int64_t blocks, PlanAttr plan);
 
-  Value values, next; ///< Null: nothing is fetched.
-  /// By how many rows more that is.
-  int64_t valuesAhead = 0, nextAhead = 0;
+  Rows values, next;
 };
 
 } // namespace mlir::attn

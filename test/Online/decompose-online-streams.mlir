@@ -125,3 +125,57 @@ func.func @many_rows(%q: !q, %k: !keys, %v: !keys, %o: !o, %m: !l, %l: !l, %n: i
   }
   return %all : tensor<4x24x64xf32>
 }
+
+// -----
+
+!q = tensor<3x64xf32>
+!pages = tensor<?x16x64xf16>
+!block = tensor<16x64xf16>
+!o = tensor<3x64xf32>
+!l = tensor<16xf32>
+
+// Blocks that are looked up do not follow each other: those are fetched, from the
+// beginning on, that are as far ahead, of values 7 and of keys 8.
+// CHECK-LABEL: func.func @pages(
+// CHECK-SAME: %[[K:[^:]*]]: tensor<?x16x64xf16>, %[[V:[^:]*]]: tensor<?x16x64xf16>, %[[TABLE:[^:]*]]: tensor<?xi32>
+// CHECK: scf.for %[[J:[^ ]*]] = %c0 to %{{.*}} step %c16
+// CHECK: %[[LATER:.*]] = arith.addi %[[J]], %c112
+// CHECK: %[[SEVENTH:.*]] = arith.select %{{.*}}, %[[LATER]], %[[J]]
+// CHECK: arith.divui %[[SEVENTH]], %c16
+// CHECK: tensor.extract %[[TABLE]]
+// CHECK: %[[VALUES:.*]] = tensor.extract_slice %[[V]]
+// CHECK: arith.addi %[[J]], %c128
+// CHECK: %[[KEYS:.*]] = tensor.extract_slice %[[K]]
+// CHECK: attn.prefetch %[[VALUES]][%c0] to %c16 spread
+// CHECK: attn.online_softmax
+// CHECK: attn.prefetch %[[KEYS]][%c0] to %c16 spread
+
+// Where little has to be under way, those of the block and of the next one.
+// NEAR-LABEL: func.func @pages(
+// NEAR-NOT: arith.constant 112 : index
+// NEAR: attn.prefetch %{{.*}}[%c0] to %c16 spread
+// NEAR: attn.prefetch %{{.*}}[%c0] to %c16 spread
+func.func @pages(%q: !q, %k: !pages, %v: !pages, %table: tensor<?xi32>, %o: !o, %m: !l, %l: !l,
+                 %n: index, %out: tensor<4x3x64xf32>) -> tensor<4x3x64xf32> {
+  %c0 = arith.constant 0 : index
+  %c3 = arith.constant 3 : index
+  %c16 = arith.constant 16 : index
+  %no = arith.constant false
+  %all = scf.forall (%h) in (4) shared_outs(%to = %out) -> tensor<4x3x64xf32> {
+    %r:3 = scf.for %j = %c0 to %n step %c16 iter_args(%o0 = %o, %m0 = %m, %l0 = %l) -> (!o, !l, !l) {
+      %number = arith.divui %j, %c16 : index
+      %entry = tensor.extract %table[%number] : tensor<?xi32>
+      %page = arith.index_cast %entry : i32 to index
+      %keys = tensor.extract_slice %k[%page, 0, 0] [1, 16, 64] [1, 1, 1] : !pages to !block
+      %values = tensor.extract_slice %v[%page, 0, 0] [1, 16, 64] [1, 1, 1] : !pages to !block
+      %s:3 = attn.online_attention layout<rows> ins(%q, %keys, %values : !q, !block, !block)
+          outs(%o0, %m0, %l0 : !o, !l, !l) at(%c0, %h, %c0, %j) queries(%c3)
+          exact(%no) {attn.plan = #attn.plan<chunk = 1024>} -> !o, !l, !l
+      scf.yield %s#0, %s#1, %s#2 : !o, !l, !l
+    }
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %r#0 into %to[%h, 0, 0] [1, 3, 64] [1, 1, 1] : !o into tensor<4x3x64xf32>
+    }
+  }
+  return %all : tensor<4x3x64xf32>
+}
