@@ -187,7 +187,7 @@ Expected<Object> jit::generateCode(mlir::ModuleOp source,
 /// Parts of about the same number of instructions, at most `most`; one, if
 /// there are no two functions that are worth a thread.
 static std::vector<Part> divide(llvm::Module &module, unsigned most) {
-  constexpr unsigned kWorthAThread = 400;
+  constexpr unsigned kWorthAThread = 250;
   std::vector<std::pair<unsigned, llvm::StringRef>> functions;
   for (llvm::Function &function : module)
     if (!function.isDeclaration())

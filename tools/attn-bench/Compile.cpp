@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "tools/attn-bench/DecodeCase.h"
 #include "tools/attn-bench/Failure.h"
 #include "tools/attn-bench/Families.h"
 #include "tools/attn-bench/GalleryCases.h"
@@ -102,12 +103,18 @@ void bench::registerCompile(const Options &options) {
   };
   for (ElementType type : {ElementType::f32, ElementType::bf16}) {
     std::string ofType = "/" + std::string(nameOf(type));
-    for (const AttentionCase &attention : getPrefillCases()) {
-      CompileCase kernel = {"compile/" + attention.name + ofType,
-                            [=] { return Expected(attention.text(type)); }};
+    auto addBoth = [&](const auto &measured) {
+      CompileCase kernel = {"compile/" + measured->name + ofType,
+                            [=] { return Expected(measured->text(type)); }};
       addCold(kernel);
       add(kernel, "/cached", measureCached);
-    }
+    };
+    for (const AttentionCase &attention : getPrefillCases())
+      addBoth(&attention);
+    for (const DecodeBenchmark &decoding : getDecodeBenchmarks())
+      if (decoding.decode &&
+          (decoding.decode->name == "D1" || decoding.decode->name == "D6"))
+        addBoth(decoding.decode);
     for (const GalleryCase &variant : getGalleryCases())
       addCold({"compile/gallery-" + variant.name + ofType,
                [=] { return variant.attention(type).text(); }});
