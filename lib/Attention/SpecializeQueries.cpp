@@ -192,18 +192,11 @@ private:
 
 } // namespace
 
-/// The forms of an op: those of few queries that `planFewQueries` says, but
-/// none for more than there are, and that of many; of these, what the op's
-/// calls need.
+/// The forms of an op: those of few queries that `planFewQueries` says, and
+/// that of many; of these, what the op's calls need.
 static SmallVector<int64_t> findForms(AttentionOp op, Device device) {
   SmallVector<int64_t> forms = planFewQueries(op, device);
-  std::optional<int64_t> known = getKnownMost(op.getQuery(), 2);
-  auto *enough = llvm::find_if(
-      forms, [&](int64_t form) { return known && form >= *known; });
-  if (enough == forms.end())
-    forms.push_back(ShapedType::kDynamic);
-  else
-    forms.erase(std::next(enough), forms.end());
+  forms.push_back(ShapedType::kDynamic);
   std::optional<QueryRange> range = QueryRange::get(op);
   if (!range)
     return forms;
@@ -212,8 +205,7 @@ static SmallVector<int64_t> findForms(AttentionOp op, Device device) {
       forms, [&](int64_t form) { return isFew(form) && form < range->least; });
   auto *last = llvm::find_if(
       forms, [&](int64_t form) { return !isFew(form) || form >= range->most; });
-  if (last != forms.end())
-    forms.erase(std::next(last), forms.end());
+  forms.erase(std::next(last), forms.end());
   return forms;
 }
 
@@ -261,9 +253,12 @@ static LogicalResult specializeSequences(RewriterBase &rewriter,
   if (failed(plan))
     return failure();
   PlanAttr said = getPlan(op);
+  std::optional<int64_t> known = getKnownMost(op.getQuery(), 2);
   SmallVector<SequenceForm> forms;
   int64_t done = 0;
   for (int64_t most : findForms(op, Device::CPU)) {
+    if (known && done >= *known) // No sequence has more.
+      break;
     // One query more than the last number has fewer than this tile.
     if (ShapedType::isDynamic(most)) {
       forms.push_back({plan->getHeads(),

@@ -293,7 +293,7 @@ Value QueryTiles<Op>::evaluate(const DerivativeUnit &unit,
   Value copy =
       linalg::CopyOp::create(b, products, empty({keys, lanes})).getResult(0);
   return emitRegions(unit, tile, firstKey, {copy}, region, captures,
-                     /*masked=*/mayBeUndefined(region));
+                     /*rounded=*/false, /*masked=*/mayBeUndefined(region));
 }
 
 /// The weights of the products, relative to the log-sum-exp.
@@ -301,22 +301,28 @@ template <typename Op>
 Value QueryTiles<Op>::emitWeights(const DerivativeUnit &unit,
                                   const QueryTile &tile, Value firstKey,
                                   Value products) {
+  // The tangent of the log-sum-exp is of weights that nothing rounds.
+  bool rounded = isInPairs;
+  if constexpr (std::is_same_v<Op, AttentionTangentOp>)
+    rounded &= !op.getLogSumExpTangent();
   return emitRegions(unit, tile, firstKey, {products, tile.logSumExp},
-                     op.getScore(), op.getScoreCaptures(), /*masked=*/true);
+                     op.getScore(), op.getScoreCaptures(), rounded,
+                     /*masked=*/true);
 }
 
 template <typename Op>
 Value QueryTiles<Op>::emitRegions(const DerivativeUnit &unit,
                                   const QueryTile &tile, Value firstKey,
                                   ValueRange outs, Region &score,
-                                  ValueRange scoreCaptures, bool masked) {
+                                  ValueRange scoreCaptures, bool rounded,
+                                  bool masked) {
   Value no = b.boolean(false);
   auto softmax = OnlineSoftmaxOp::create(
       b, TypeRange(outs), outs, unit.number, tile.head, tile.position, firstKey,
       b.index(tile.count), b.index(numKeys), masked ? isPartial : no, isDefined,
       /*exact=*/no, /*scale=*/isInPairs ? scale : Value(), scoreCaptures,
       masked ? ValueRange(op.getMaskCaptures()) : ValueRange(),
-      /*in_order=*/false, /*rounded=*/isInPairs);
+      /*in_order=*/false, rounded);
   IRMapping mapping;
   score.cloneInto(&softmax.getScoreRegion(), mapping);
   if (masked)

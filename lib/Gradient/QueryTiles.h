@@ -114,7 +114,7 @@ private:
   Value emitPairsOfRows(Value matrix, OpFoldResult count, int64_t most);
   Value emitRegions(const DerivativeUnit &unit, const QueryTile &tile,
                     Value firstKey, ValueRange outs, Region &score,
-                    ValueRange scoreCaptures, bool masked);
+                    ValueRange scoreCaptures, bool rounded, bool masked);
 };
 
 extern template class QueryTiles<AttentionBackwardOp>;

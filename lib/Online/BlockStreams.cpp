@@ -109,7 +109,9 @@ BlockStreams BlockStreams::emit(OpBuilder &b, OnlineAttentionOp block,
       (keys && values && isReadOnce(keys) && isReadOnce(values));
   if (keys && values && keys != values && isFirstToRead) {
     int64_t numRows = getConstantIntValue(loop.getStep()).value_or(0);
-    if (areLookedUp(keys) && areLookedUp(values))
+    // Before products fetch them.
+    if (areLookedUp(keys) && areLookedUp(values) &&
+        getRowsAhead(values, numRows, plan) == 0)
       for (tensor::ExtractSliceOp rows : {keys, values})
         emitBeginnings(b, rows, loop, numRows);
     streams.values = getLater(b, values, loop, /*blocks=*/0, plan);

@@ -7,18 +7,39 @@
 
 #include "lib/Pipelines/QueryForms.h"
 #include "dialect/Plan/QueryRange.h"
+#include "dialect/Shared/KnownSizes.h"
 #include "lib/Plan/Plan.h"
 
 using namespace mlir;
 using namespace mlir::attn;
+
+/// The argument of `entry` with the numbers of queries of a batch's sequences.
+static std::optional<SequenceLengths> findSequenceLengths(AttentionOp op,
+                                                          func::FuncOp entry) {
+  if (!op.isRagged())
+    return std::nullopt;
+  Value lengths = op.isPacked() ? op.getCumulativeQuery() : op.getCounts();
+  auto argument = dyn_cast<BlockArgument>(lengths);
+  if (!argument || argument.getOwner() != &entry.front())
+    return std::nullopt;
+  return SequenceLengths{argument.getArgNumber(), op.isPacked()};
+}
+
+/// Whether calls may have more queries than the op's forms for few are for.
+static bool mayHaveMany(AttentionOp op) {
+  std::optional<int64_t> known = getKnownMost(op.getQuery(), 2);
+  return !known || *known > planFewQueries(op, Device::CPU).back();
+}
 
 /// Attention that has forms which depend on numbers of queries alone, and does
 /// not say which.
 static SmallVector<AttentionOp> collectSpecialized(func::FuncOp entry) {
   SmallVector<AttentionOp> ops;
   entry.walk([&](AttentionOp op) {
-    if ((op.getQueryType().isDynamicDim(2) || op.isRagged()) &&
-        !QueryRange::get(op) && findObstacle(op).empty())
+    if (QueryRange::get(op) || !findObstacle(op).empty())
+      return;
+    if (op.isRagged() ? findSequenceLengths(op, entry) && mayHaveMany(op)
+                      : op.getQueryType().isDynamicDim(2))
       ops.push_back(op);
   });
   return ops;
@@ -27,13 +48,9 @@ static SmallVector<AttentionOp> collectSpecialized(func::FuncOp entry) {
 /// What of the arguments of `entry` chooses a form of `op`.
 static std::optional<decltype(QueryForms::length)>
 findLength(AttentionOp op, func::FuncOp entry, LinearSizes &sizes) {
-  if (!op.isRagged())
-    return sizes.get(op.getQuery(), 2);
-  Value lengths = op.isPacked() ? op.getCumulativeQuery() : op.getCounts();
-  auto argument = dyn_cast<BlockArgument>(lengths);
-  if (!argument || argument.getOwner() != &entry.front())
-    return std::nullopt;
-  return SequenceLengths{argument.getArgNumber(), op.isPacked()};
+  if (std::optional<SequenceLengths> lengths = findSequenceLengths(op, entry))
+    return lengths;
+  return sizes.get(op.getQuery(), 2);
 }
 
 std::optional<QueryForms> attn::findQueryForms(func::FuncOp entry) {

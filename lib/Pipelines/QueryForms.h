@@ -18,7 +18,7 @@
 namespace mlir::attn {
 
 /// The numbers of queries of a batch's sequences, in an argument of a function:
-/// their cumulative sums, after 0, or they themselves (A7).
+/// where each begins, and the last one ends, or they themselves (A7).
 struct SequenceLengths {
   unsigned argument;
   bool isCumulative;

@@ -43,7 +43,8 @@ int64_t CacheModel::getConvertedKeys(int64_t size) const {
 int64_t CacheModel::getStreamedKeys(int64_t bytes, bool isInteger) const {
   auto underWay = int64_t(llvm::bit_ceil(uint64_t(getBytesUnderWay())));
   int64_t turn = std::max(underWay / (isInteger ? 2 : 4), kBytesOfRun);
-  constexpr int64_t kLeast = 8, kMost = 256;
+  constexpr int64_t kLeast = 8; // As rows of scores come.
+  constexpr int64_t kMost = 256;
   return std::clamp<int64_t>(floorToPower(turn / bytes), kLeast, kMost);
 }
 

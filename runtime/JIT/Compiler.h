@@ -36,8 +36,8 @@ struct KernelSource {
   Plans plans;
 };
 
-/// The numbers of queries of a batch's sequences, in an argument: their
-/// cumulative sums, after 0, or they themselves.
+/// The numbers of queries of a batch's sequences, in an argument: where
+/// each begins, and the last one ends, or they themselves.
 struct SequenceLengths {
   unsigned argument;
   bool isCumulative;

@@ -24,30 +24,31 @@ static std::int64_t load(const TensorView &vector, std::int64_t index) {
   return static_cast<const std::int64_t *>(vector.data())[index];
 }
 
+void LazyForms::include(std::int64_t length, std::optional<Range> &range) {
+  if (length < 1)
+    return;
+  Range all = range.value_or(Range{length, length});
+  range = {std::min(all.least, length), std::max(all.most, length)};
+}
+
 std::optional<LazyForms::Range>
 LazyForms::findRange(std::span<const Argument> arguments) const {
   if (auto *size = std::get_if<SizeExpr>(&forms.length)) {
-    std::optional<std::int64_t> length = support::evaluate(*size, arguments);
-    if (!length || *length < 1)
-      return std::nullopt;
-    return Range{*length, *length};
+    std::optional<Range> range;
+    include(support::evaluate(*size, arguments).value_or(0), range);
+    return range;
   }
   auto [argument, isCumulative] = std::get<SequenceLengths>(forms.length);
-  if (support::checkArguments(signature, arguments))
+  if (!support::isArgument(signature, arguments, argument))
     return std::nullopt;
   const TensorView &lengths = *arguments[argument].view();
   std::optional<Range> range;
-  std::int64_t before = 0;
-  for (std::int64_t i = 0; i < lengths.sizes()[0]; ++i) {
+  for (std::int64_t i = isCumulative; i < lengths.size(0); ++i) {
     // A wrong one may be any number; the call says so.
-    std::int64_t number = load(lengths, i);
-    auto length = std::int64_t(std::uint64_t(number) - std::uint64_t(before));
+    auto length = std::uint64_t(load(lengths, i));
     if (isCumulative)
-      before = number;
-    if (length < 1)
-      continue;
-    range = {range ? std::min(range->least, length) : length,
-             range ? std::max(range->most, length) : length};
+      length -= std::uint64_t(load(lengths, i - 1));
+    include(std::int64_t(length), range);
   }
   return range;
 }

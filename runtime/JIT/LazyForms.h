@@ -40,7 +40,8 @@ public:
         slots(this->forms.most.size() + (areOfSequences() ? 1 : 0)) {}
 
   /// The form for a call, which has yet to be checked; null if it is that of
-  /// many queries. A call that is wrong may get any, but compiles none.
+  /// many queries. A call that is wrong may get any, and compiles none if its
+  /// arguments do not fit the signature.
   Expected<const detail::KernelCode *>
   find(std::span<const Argument> arguments);
 
@@ -62,6 +63,7 @@ private:
     Code owner;
   };
 
+  static void include(std::int64_t length, std::optional<Range> &range);
   std::optional<Range> findRange(std::span<const Argument> arguments) const;
   std::optional<unsigned> findForm(std::span<const Argument> arguments) const;
   bool areOfSequences() const {

@@ -108,6 +108,8 @@ public:
     if (!parsed)
       return false;
     object.signature = std::move(*parsed);
+    if (!areLengthsThere(object))
+      return false;
     for (unsigned i = 0; i < numRemarks; ++i)
       if (!read(object.remarks.emplace_back()))
         return false;
@@ -118,6 +120,21 @@ public:
   }
 
 private:
+  /// Whether the lengths of sequences, if forms are of these, can be read.
+  static bool areLengthsThere(const CompiledObject &object) {
+    const SequenceLengths *lengths =
+        object.forms ? std::get_if<SequenceLengths>(&object.forms->length)
+                     : nullptr;
+    if (!lengths)
+      return true;
+    if (lengths->argument >= object.signature.arguments.size())
+      return false;
+    const Parameter &parameter = object.signature.arguments[lengths->argument];
+    return parameter.isTensor && parameter.shape.size() == 1 &&
+           (parameter.type == ElementType::i32 ||
+            parameter.type == ElementType::i64);
+  }
+
   llvm::ArrayRef<std::string> parts;
 };
 

@@ -182,7 +182,7 @@ std::string jit::describeTarget(const llvm::TargetMachine &target,
       // Half as far ahead as on a Zen 4, and to the first level, which has
       // lines enough under way: of 16 keys of f32, a third faster.
       if (target.getTargetCPU() == "znver5")
-        features += ", memory_ns = 250, memory_gbs = 32, fetch_level = 1";
+        features += ", memory_ns = 250, fetch_level = 1";
     } else if (info.checkFeatures("+avx2")) {
       bits = 256;
       add("i8_dot", info.checkFeatures("+avxvnni"));

@@ -262,6 +262,18 @@ MaybeError support::checkArguments(const Signature &signature,
   return std::nullopt;
 }
 
+bool support::isArgument(const Signature &signature,
+                         std::span<const Argument> arguments,
+                         std::size_t index) {
+  if (arguments.size() != signature.arguments.size())
+    return false;
+  const TensorView *view = arguments[index].view();
+  Describe describe = {signature, index};
+  ByteRange range;
+  return view && !checkShape(signature.arguments[index], *view, describe) &&
+         !checkMemory(*view, describe, range);
+}
+
 /// Sizes of a result against what the arguments make them.
 static MaybeError checkResultSizes(const Signature &signature,
                                    std::span<const Argument> arguments,

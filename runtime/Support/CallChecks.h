@@ -19,6 +19,11 @@ namespace attn::support {
 std::optional<Error> checkArguments(const Signature &signature,
                                     std::span<const Argument> arguments);
 
+/// Whether there is a tensor in memory that is argument `index`, where others
+/// may not fit.
+bool isArgument(const Signature &signature, std::span<const Argument> arguments,
+                std::size_t index);
+
 /// The same for the results of a call whose arguments fit.
 std::optional<Error> checkResults(const Signature &signature,
                                   std::span<const Argument> arguments,

@@ -71,3 +71,30 @@ func.func @many(%q: !q, %k: !kv, %counts: tensor<4xi64>) -> !q {
       {attn.queries = array<i64: 1000, 9223372036854775807>}
   return %0 : !q
 }
+
+// Also where there are few rows: none is left out.
+// CHECK-LABEL: func.func @many_of_few_rows
+// CHECK: attn.attention
+// CHECK-NOT: attn.attention
+// CHECK: return
+func.func @many_of_few_rows(%q: tensor<1x8x64x64xf32>, %k: tensor<1x2x64x64xf32>,
+                            %starts: tensor<?xi32>) -> tensor<1x8x64x64xf32> {
+  %0 = attn.attention ins(%q, %k, %k : tensor<1x8x64x64xf32>, tensor<1x2x64x64xf32>, tensor<1x2x64x64xf32>)
+      outs(%q : tensor<1x8x64x64xf32>)
+      sequences(%starts, %starts : tensor<?xi32>, tensor<?xi32>)
+      {attn.queries = array<i64: 9223372036854775807, 9223372036854775807>}
+  return %0 : tensor<1x8x64x64xf32>
+}
+
+// Without a promise, there is no form for more.
+// CHECK-LABEL: func.func @few_rows
+// CHECK-COUNT-2: attn.attention
+// CHECK-NOT: attn.attention
+// CHECK: return
+func.func @few_rows(%q: tensor<1x8x64x64xf32>, %k: tensor<1x2x64x64xf32>,
+                    %starts: tensor<?xi32>) -> tensor<1x8x64x64xf32> {
+  %0 = attn.attention ins(%q, %k, %k : tensor<1x8x64x64xf32>, tensor<1x2x64x64xf32>, tensor<1x2x64x64xf32>)
+      outs(%q : tensor<1x8x64x64xf32>)
+      sequences(%starts, %starts : tensor<?xi32>, tensor<?xi32>)
+  return %0 : tensor<1x8x64x64xf32>
+}

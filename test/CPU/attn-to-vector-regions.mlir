@@ -280,7 +280,9 @@ func.func @lookups(%s: memref<128x16xf32>, %m: memref<16xf32>, %b: index, %p: in
 //       CHECK:     scf.yield
 //       CHECK:   math.absf
 //       CHECK:   scf.for
-//       CHECK:   scf.yield
+//       CHECK:   } else {
+//       CHECK:   scf.for
+//       CHECK:   } else {
 //       CHECK:   %[[SHIFT:.*]] = arith.mulf %{{.*}}, %[[LOG2E]] :
 //       CHECK:   scf.for
 //       CHECK:     %[[SMALL:.*]] = vector.load

@@ -11,7 +11,7 @@
 //   CHECK-DAG:   %[[ONE:.*]] = arith.constant dense<1.000000e+00> : vector<16xf32>
 //   CHECK-DAG:   %[[FIVE:.*]] = arith.constant dense<5.000000e+00> : vector<16xf32>
 //   CHECK-DAG:   %[[LOG2E:.*]] = arith.constant dense<1.44269502> : vector<16xf32>
-//   CHECK-DAG:   %[[NAN:.*]] = arith.constant dense<0x7FC00000> : vector<16xf32>
+//   CHECK-DAG:   %[[MOST:.*]] = arith.constant dense<6.553600e+04> : vector<16xf32>
 //   CHECK-DAG:   %[[C1:.*]] = arith.constant 1 : index
 //   CHECK-DAG:   %[[C2:.*]] = arith.constant 2 : index
 //       CHECK:   %[[RAISED:.*]] = arith.addi %[[NK]], %[[C1]]
@@ -41,9 +41,14 @@
 //       CHECK:   %[[ORIGIN:.*]] = arith.select %[[EMPTY]], %[[ZERO]], %[[NEXT]]
 //       CHECK:   vector.store %{{.*}}, %[[C]]
 //       CHECK:   %[[MAGNITUDE:.*]] = math.absf %[[ORIGIN]]
-//       CHECK:   %[[LARGE:.*]] = arith.cmpf ugt, %[[MAGNITUDE]]
-//       CHECK:   %[[ROUNDED:.*]] = arith.mulf %[[ORIGIN]],
-//       CHECK:   %[[SHIFT:.*]] = arith.select %[[LARGE]], %[[NAN]], %[[ROUNDED]]
+//   CHECK-DAG:   arith.cmpf olt, %[[MAGNITUDE]], %{{.*}}
+//   CHECK-DAG:   arith.cmpf ogt, %[[MAGNITUDE]], %[[MOST]]
+//       CHECK:   %[[LARGE:.*]] = vector.reduction <or>
+//       CHECK:   scf.if %[[LARGE]]
+//       CHECK:     scf.for
+//       CHECK:       arith.subf %{{.*}}, %[[ORIGIN]]
+//       CHECK:   } else {
+//       CHECK:   %[[SHIFT:.*]] = arith.mulf %[[ORIGIN]],
 //       CHECK:   scf.for {{.*}} to %[[END]] step %[[C2]]
 //       CHECK:     %[[SCORE:.*]] = vector.load %[[S]]
 //       CHECK:     vector.fma %[[SCORE]], %[[LOG2E]], %[[SHIFT]]
@@ -137,6 +142,11 @@ func.func @scale_of_fixed_maximum(%s: memref<16x16xf32>, %m: memref<16xf32>,
 
 // Weights that are rounded to bf16 later have fewer terms, also of a fixed maximum.
 // CHECK-LABEL: func @rounded
+//       CHECK:   %[[LARGE:.*]] = vector.reduction <or>
+//       CHECK:   scf.if %[[LARGE]]
+//       CHECK:     scf.for
+//       CHECK:     scf.yield
+//       CHECK:   } else {
 //       CHECK:   scf.for
 //       CHECK:     %[[POWER:.*]] = vector.fma
 // CHECK-COUNT-3:   {{math|vector}}.fma
@@ -168,9 +178,15 @@ func.func @rounded(%s: memref<16x16xf32>, %m: memref<16xf32>,
 //   CHECK-NOT:     vector.store
 //       CHECK:   %[[SCALED:.*]] = arith.mulf %[[MAXIMUM]], %[[SCALES]]
 //       CHECK:   arith.cmpf ogt, %[[SCALED]], %[[BEFORE]]
+//       CHECK:   scf.if
+//       CHECK:     scf.for
+//       CHECK:       %[[PRODUCT:.*]] = vector.load %[[S]]
+//       CHECK:       %[[ROUNDED:.*]] = arith.mulf %[[PRODUCT]], %[[SCALES]]
+//       CHECK:       arith.subf %[[ROUNDED]],
+//       CHECK:   } else {
 //       CHECK:   scf.for
-//       CHECK:     %[[PRODUCT:.*]] = vector.load %[[S]]
-//       CHECK:     vector.fma %[[PRODUCT]], %[[POWERS]], %{{.*}}
+//       CHECK:     %[[PRODUCT2:.*]] = vector.load %[[S]]
+//       CHECK:     vector.fma %[[PRODUCT2]], %[[POWERS]], %{{.*}}
 //       CHECK:   return
 func.func @small_scale(%s: memref<13x16xf32>, %m: memref<16xf32>, %l: memref<16xf32>, %c: memref<16xf32>,
                        %b: index, %p: index, %j: index, %nq: index, %nk: index) {
@@ -284,7 +300,7 @@ func.func @scale_in_an_index(%s: memref<13x16xf32>, %m: memref<16xf32>, %b: inde
 //       CHECK:     scf.for
 //       CHECK:       %[[SEEN:.*]] = vector.load
 //       CHECK:       arith.cmpf uno, %[[SEEN]], %[[SEEN]]
-//       CHECK:   scf.if %{{.*}} -> (vector<16xf32>, vector<16xf32>)
+//       CHECK:   scf.if %{{.*}} -> (vector<16xf32>)
 //       CHECK:     scf.for
 //       CHECK:       %[[SCORE:.*]] = vector.load
 //       CHECK:       %[[NOTHING:.*]] = arith.cmpf oeq, %[[SCORE]], %[[MINUS]]

@@ -29,6 +29,14 @@ func.func @query(%q: !h, %k: !k, %v: !v, %o: !o) -> !o {
   return %r : !o
 }
 
+// Of a log-sum-exp, which is of f32, an error of a rounded weight would be seen.
+// CHECK-LABEL: func.func @log_sum_exp
+// CHECK: attn.online_attention layout<pairs> ins(
+func.func @log_sum_exp(%q: !h, %k: !k, %v: !v, %o: !o, %l: tensor<1x1x20xf32>) -> (!o, tensor<1x1x20xf32>) {
+  %r:2 = attn.attention ins(%q, %k, %v : !h, !k, !v) outs(%o, %l : !o, tensor<1x1x20xf32>)
+  return %r#0, %r#1 : !o, tensor<1x1x20xf32>
+}
+
 !some = tensor<1x1x?x16xbf16>
 
 // A whole tile of queries is read where it is.

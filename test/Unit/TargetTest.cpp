@@ -79,7 +79,7 @@ TEST(Target, AVX512BF16) {
                            "scalef = true, bf16_dot = true, i8_dot = true";
   EXPECT_EQ(describe(x86, "znver4"), zen4);
   EXPECT_EQ(describe(x86, "znver5"),
-            zen4 + ", memory_ns = 250, memory_gbs = 32, fetch_level = 1");
+            zen4 + ", memory_ns = 250, fetch_level = 1");
 }
 
 TEST(Target, AMX) {

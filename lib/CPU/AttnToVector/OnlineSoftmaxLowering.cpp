@@ -70,22 +70,17 @@ public:
     Pieces before = b.load(op.getMaximum(), {}, scalar);
     if (op.hasFixedMaximum()) {
       buildScores(Pieces(b.getNumPieces(), minusInfinity()));
-      buildWeights(before, Pieces(b.getNumPieces(), real(0.0)),
-                   /*exact=*/false);
+      buildAnyWeights(before, Pieces(b.getNumPieces(), real(0.0)));
       op.erase();
       return;
     }
     auto buildAny = [&]() -> Pieces {
-      finish(
-          before,
-          withNaN(weightScales ? buildScaledMaximum(before)
-                               : buildScores(before)),
-          [&](const Pieces &origins, const Pieces &sums) {
-            return b.branch(
-                op.getExact(),
-                [&] { return buildWeights(origins, sums, /*exact=*/true); },
-                [&] { return buildWeights(origins, sums, /*exact=*/false); });
-          });
+      finish(before,
+             withNaN(weightScales ? buildScaledMaximum(before)
+                                  : buildScores(before)),
+             [&](const Pieces &origins, const Pieces &sums) {
+               return buildAnyWeights(origins, sums);
+             });
       return {};
     };
     if (std::optional<SmallTanh> cap = findCap())
@@ -237,9 +232,38 @@ private:
   // Weights
   //===--------------------------------------------------------------------===//
 
-  /// Makes weights of the scores, and returns the sums with them added. Few
-  /// registers have no room for more than two pieces of origins and sums beside
-  /// the constants of an exponential: others are computed after these.
+  /// Makes weights of the scores, and returns the sums with them added: as in
+  /// the exact round, too, where rounding an origin would show.
+  Pieces buildAnyWeights(const Pieces &origins, const Pieces &sums) {
+    Value isExact = op.getExact();
+    if (roundsOrigins()) {
+      Value anyLarge;
+      for (Value origin : origins) {
+        Value isOne = isLarge(origin);
+        anyLarge = anyLarge ? b.bitOr(anyLarge, isOne) : isOne;
+      }
+      anyLarge =
+          b.create<vector::ReductionOp>(vector::CombiningKind::OR, anyLarge);
+      isExact = b.createOrFold<arith::OrIOp>(isExact, anyLarge);
+    }
+    return b.branch(
+        isExact, [&] { return buildWeights(origins, sums, /*exact=*/true); },
+        [&] { return buildWeights(origins, sums, /*exact=*/false); });
+  }
+
+  /// -c of an origin.
+  Value buildShift(Value origin) { return b.mul(origin, -std::numbers::log2e); }
+
+  /// Of the greatest score, 0 if that is the origin: a product is rounded
+  /// before.
+  Value buildDifference(Value score, Value origin, Value negated) {
+    if (weightScales && op.hasFixedMaximum())
+      return b.multiplyAdd(score, weightScales, negated);
+    return b.sub(weightScales ? b.mul(score, weightScales) : score, origin);
+  }
+
+  /// Few registers have no room for more than two pieces of origins and sums
+  /// beside the constants of an exponential: others are computed after these.
   Pieces buildWeights(const Pieces &origins, const Pieces &sums, bool exact) {
     constexpr size_t kPiecesOfFew = 2;
     bool isFew = b.getTarget().getVectorRegisters() <= 16;
@@ -254,43 +278,17 @@ private:
     return results;
   }
 
-  /// Whether weights are 2^(factor * score - c), where c is the origin times
-  /// log2(e) as it is rounded. It does not matter what weights are relative to,
-  /// as long as that is the same for all of a row, but for the log-sum-exp of a
-  /// fixed maximum, of which an error is one of a weight.
-  bool canRoundOrigins() {
-    return scalar.isF32() && (op.getRounded() || !op.hasFixedMaximum());
-  }
-
-  /// -c of an origin. Of a large one, an error of c is beyond what a weight can
-  /// be: NaN asks for the exact round.
-  Value buildShift(Value origin) {
-    constexpr double kLarge = 0x1p22;
-    Value isLarge = b.compare(arith::CmpFPredicate::UGT, b.abs(origin),
-                              b.real(origin, kLarge));
-    return b.select(isLarge, real(std::numeric_limits<double>::quiet_NaN()),
-                    b.mul(origin, -std::numbers::log2e));
-  }
-
-  /// Of the greatest score, 0 if that is the origin: a product is rounded
-  /// before.
-  Value buildDifference(Value score, Value origin, Value negated) {
-    if (weightScales && op.hasFixedMaximum())
-      return b.multiplyAdd(score, weightScales, negated);
-    return b.sub(weightScales ? b.mul(score, weightScales) : score, origin);
-  }
-
   /// The same for pieces from `first` on.
   Pieces buildWeights(ArrayRef<Value> origins, ArrayRef<Value> sums,
                       int64_t first, bool exact) {
-    bool areRounded = !exact && canRoundOrigins();
+    bool relativeToPower = !exact && roundsOrigins();
     Value factor;
-    if (areRounded)
+    if (relativeToPower)
       factor = weightScales ? b.mul(weightScales, std::numbers::log2e)
                             : real(std::numbers::log2e);
     Pieces shifts;
     for (Value origin : origins)
-      shifts.push_back(areRounded ? buildShift(origin) : b.negate(origin));
+      shifts.push_back(relativeToPower ? buildShift(origin) : b.negate(origin));
     auto body = [&](Value row) {
       // One piece after the other, which needs few registers.
       Pieces weights;
@@ -298,7 +296,7 @@ private:
         int64_t piece = first + int64_t(number);
         Value score = b.loadPiece(piece, tile.scores, row, scalar);
         Value power, weight;
-        if (areRounded) {
+        if (relativeToPower) {
           power = b.multiplyAdd(score, factor, shifts[number]);
           weight = buildExp2OfWeight(b, power, op.getRounded());
         } else {

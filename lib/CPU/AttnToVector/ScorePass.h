@@ -66,11 +66,31 @@ protected:
     b.store(sums, op.getSum(), {});
   }
 
-  /// e^(before - after). Weights of f32 are relative to powers of 2 that are
-  /// rounded, but in the exact round.
+  /// Whether weights are 2^(factor * score - c), where c is the origin times
+  /// log2(e) as it is rounded. It does not matter what the weights of a row are
+  /// relative to, as long as that is the same for all of them. To what has
+  /// other origins, as a sink, other keys and the log-sum-exp, c adds an error
+  /// of a rounding of the origin, which scores of that size have. But of a
+  /// log-sum-exp that is the origin, it would be an error of each weight.
+  bool roundsOrigins() {
+    return scalar.isF32() && !op.getInOrder() &&
+           (op.getRounded() || !op.hasFixedMaximum());
+  }
+
+  /// Whether a finite origin is so large that c would be off by what shows.
+  Value isLarge(Value origin) {
+    Value magnitude = b.abs(origin);
+    Value isFinite =
+        b.compare(arith::CmpFPredicate::OLT, magnitude, real(kInfinity));
+    return b.bitAnd(b.compare(arith::CmpFPredicate::OGT, magnitude,
+                              real(AllBoundedOp::kMost)),
+                    isFinite);
+  }
+
+  /// e^(before - after) of origins, or 2^ of what these are rounded to.
   Value buildRescaleFactor(Value before, Value after) {
     Value difference = b.sub(before, after);
-    if (!scalar.isF32())
+    if (!roundsOrigins())
       return buildExpOfWeight(b, difference);
     constexpr double log2e = std::numbers::log2e;
     Value power = b.createOrFold<arith::SelectOp>(
