@@ -29,7 +29,8 @@ KeySet KeySetArithmetic::unite(const KeySet &lhs, const KeySet &rhs) {
   // Of two ranges with one end in common, the one is a part of the other.
   bool isNested = lhs.low.isSameAs(rhs.low) || lhs.high.isSameAs(rhs.high);
   return {n.min(a.low, b.low), n.max(a.high, b.high), true,
-          lhs.hasGaps || rhs.hasGaps || !isNested};
+          lhs.hasGaps || rhs.hasGaps || !isNested,
+          n.both(isEmpty(lhs), isEmpty(rhs))};
 }
 
 KeySet KeySetArithmetic::select(const SymbolicFlag &condition,
@@ -43,7 +44,7 @@ KeySet KeySetArithmetic::select(const SymbolicFlag &condition,
 KeySet KeySetArithmetic::makeNoneIfEmpty(const KeySet &keys) {
   if (keys.isNoneIfEmpty)
     return keys;
-  KeySet result = select(isNotEmpty(keys), keys, none());
+  KeySet result = noneUnless(isNotEmpty(keys), keys);
   result.isNoneIfEmpty = true;
   return result;
 }

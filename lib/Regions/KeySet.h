@@ -20,11 +20,11 @@ namespace mlir::attn {
 /// The keys `low <= j < high`.
 struct KeySet {
   SymbolicNumber low, high;
-  /// If there are none, that is said as `KeySetArithmetic::none` says it.
+  /// If there are none, it is neutral to `min` and `max`, as `unite` needs it.
   bool isNoneIfEmpty = false;
   /// Where it is not the case may lie between keys where it is.
   bool hasGaps = false;
-  /// Whether there are none in a block that has keys, where one comparison
+  /// Whether there are none in a block that has keys, where less than the range
   /// tells: of those on one side of a bound, it need not be cut off at the
   /// block's other end.
   std::optional<SymbolicFlag> isEmpty = std::nullopt;
@@ -41,12 +41,11 @@ public:
       : n(numbers), block{begin, end, true} {}
 
   KeySet all() const { return block; }
-  /// Neutral to `min` and `max`, as `unite` needs it.
   static KeySet none() {
     return {SymbolicNumber::kMax, SymbolicNumber::kMin, true};
   }
   KeySet when(const SymbolicFlag &condition) {
-    return select(condition, all(), none());
+    return noneUnless(condition, all());
   }
   KeySet below(const SymbolicNumber &bound) {
     return {block.low, n.min(block.high, bound), /*isNoneIfEmpty=*/false,
@@ -75,6 +74,13 @@ public:
 
 private:
   KeySet makeNoneIfEmpty(const KeySet &keys);
+  /// Of keys that all are in the block, so that its ends are neutral, which are
+  /// no larger numbers than those of keys.
+  KeySet noneUnless(const SymbolicFlag &condition, const KeySet &keys) {
+    return condition.isFalse()
+               ? none()
+               : select(condition, keys, {block.high, block.low, true});
+  }
 
   SymbolicArithmetic &n;
   KeySet block;

@@ -84,7 +84,7 @@ func.func @static_window(%q: !q, %k: tensor<1000x16xf32>, %acc: !q, %m: !l,
 // time and then one by one.
 // CHECK-LABEL: func.func @aligned
 // CHECK: %[[LOW:.*]]:2 = attn.block_range
-// CHECK: %[[BEGIN:.*]] = arith.minsi %{{.*}}, %c1000
+// CHECK: %[[BEGIN:.*]] = arith.maxsi %{{.*}}, %c91
 // CHECK: %[[REST:.*]] = arith.remui %[[BEGIN]], %c128
 // CHECK: %[[ALIGNED:.*]] = arith.subi %[[BEGIN]], %[[REST]]
 // CHECK: %[[FROM:.*]] = arith.maxsi %[[ALIGNED]], %c0
