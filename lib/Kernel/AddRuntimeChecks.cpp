@@ -18,6 +18,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/RuntimeVerifiableOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace mlir::attn {
 #define GEN_PASS_DEF_ADDRUNTIMECHECKS
@@ -192,6 +193,39 @@ static void checkCacheReads(OpBuilder &builder, Operation *op,
 }
 
 //===----------------------------------------------------------------------===//
+// Lengths
+//===----------------------------------------------------------------------===//
+
+/// Emits checks that sequences of an attention have at most `most` rows.
+static void checkLengths(OpBuilder &builder, Operation *op, int64_t most,
+                         Describe describe) {
+  auto attention = dyn_cast<AttentionOp>(op);
+  if (!attention)
+    return;
+  OpBuilder::InsertionGuard guard(builder);
+  moveBeforeWrites(builder, attention);
+  Location loc = op->getLoc();
+  for (auto [operand, name, meaning] :
+       {std::tuple(Value(attention.getQuery()), "query", "query length"),
+        std::tuple(Value(attention.getKey()), "key", "key/value length"),
+        std::tuple(Value(attention.getValue()), "value", "key/value length"),
+        std::tuple(Value(attention.getOuts().front()), "output",
+                   "query length")}) {
+    Value size = createFirstDim(builder, loc, operand, 2);
+    if (auto known = getConstantIntValue(size); known && *known <= most)
+      continue;
+    Value bound = arith::ConstantIndexOp::create(builder, loc, most);
+    std::string message =
+        llvm::formatv("{0}: dimension 2 ({1}) is more than {2}",
+                      describeOperand(operand, name), meaning, most);
+    assertWithNumbers(
+        builder, loc,
+        createCompare(builder, loc, arith::CmpIPredicate::ule, size, bound),
+        describe(op, message), "got {0}", {size});
+  }
+}
+
+//===----------------------------------------------------------------------===//
 // All checks
 //===----------------------------------------------------------------------===//
 
@@ -262,7 +296,7 @@ static void limitOperands(OpBuilder &builder, Operation *op) {
 
 /// Inserts `cf.assert` before every operation in `root` that is undefined for
 /// some values of its operands.
-static void addRuntimeChecks(Operation *root, bool onlyRead) {
+static void addRuntimeChecks(Operation *root, bool onlyRead, int64_t mostRows) {
   hoistIntegers(root);
   // Collected first: the checks themselves are not to be checked.
   SmallVector<RuntimeVerifiableOpInterface> verifiable;
@@ -282,6 +316,8 @@ static void addRuntimeChecks(Operation *root, bool onlyRead) {
   for (RuntimeVerifiableOpInterface op : llvm::reverse(verifiable)) {
     OpBuilder builder(op);
     checkCacheReads(builder, op, describe);
+    if (mostRows != 0)
+      checkLengths(builder, op, mostRows, describe);
     if (onlyRead)
       op->setAttr(kChecksOnlyReadAttr, builder.getUnitAttr());
     op.generateRuntimeVerification(builder, op.getLoc(), describe);
@@ -293,6 +329,8 @@ static void addRuntimeChecks(Operation *root, bool onlyRead) {
 namespace {
 struct AddRuntimeChecks : attn::impl::AddRuntimeChecksBase<AddRuntimeChecks> {
   using AddRuntimeChecksBase::AddRuntimeChecksBase;
-  void runOnOperation() override { addRuntimeChecks(getOperation(), onlyRead); }
+  void runOnOperation() override {
+    addRuntimeChecks(getOperation(), onlyRead, mostRows);
+  }
 };
 } // namespace

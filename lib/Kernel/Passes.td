@@ -158,10 +158,14 @@ def AddRuntimeChecks : Pass<"attn-add-runtime-checks"> {
     where the one leaves the other.
 
     With `only-read`, checks write no memory, as counts of what stands in a table:
-    what a GPU checks, its threads share.
+    what a GPU checks, its threads share. With `most-rows`, an attention to longer
+    sequences is refused: what is computed of positions of fewer rows fits 32 bits.
   }];
   let options = [Option<"onlyRead", "only-read", "bool", "false",
-                        "Have checks write no memory">];
+                        "Have checks write no memory">,
+                 Option<"mostRows", "most-rows", "int64_t", "0",
+                        "How many rows the sequences of an attention may have, "
+                        "0 for any number">];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::cf::ControlFlowDialect",
                            "::mlir::index::IndexDialect",

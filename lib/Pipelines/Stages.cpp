@@ -31,12 +31,16 @@
 
 using namespace mlir;
 
+/// On a GPU, so that positions fit 32 bits, and sums of two of them.
+static constexpr int64_t kMostRows = (int64_t(1) << 29) - 1;
+
 void attn::addTensorStage(OpPassManager &pm, bool onGPU) {
   pm.addPass(attn::createResultsToDestinations());
   // Both leave operations that need checks: slices and divisions.
   pm.addPass(createConvertTensorToLinalgPass());
   pm.addPass(createLowerAffinePass());
-  pm.addPass(attn::createAddRuntimeChecks({/*onlyRead=*/onGPU}));
+  pm.addPass(attn::createAddRuntimeChecks(
+      {/*onlyRead=*/onGPU, /*mostRows=*/onGPU ? kMostRows : 0}));
 }
 
 void attn::addBufferStage(OpPassManager &pm) {

@@ -117,6 +117,41 @@ func.func @f(%q: !q, %pages: tensor<3x1x8x5xf32>) -> !q {
             "");
 }
 
+/// Positions are of 32 bits: a sequence whose positions may not fit is refused,
+/// by its name, before anything is read.
+TEST(EmulatedTensors, longSequences) {
+  CompileOptions options;
+  options.pipeline = "gpu-emulator";
+  Expected<Kernel> kernel = getEngine().compile(R"(
+!q = tensor<1x1x?x8xf16>
+func.func @f(%query: !q, %key: !q, %value: !q) -> !q {
+  %c2 = arith.constant 2 : index
+  %rows = tensor.dim %query, %c2 : !q
+  %init = tensor.empty(%rows) : !q
+  %o = attn.attention ins(%query, %key, %value : !q, !q, !q)
+      outs(%init : !q) mask causal
+  return %o : !q
+})",
+                                                options);
+  ASSERT_TRUE(kernel) << kernel.error().message;
+  std::vector<f16> row(8), out(8);
+  // The same row, again and again.
+  auto rows = [&](std::int64_t count) {
+    const std::int64_t sizes[] = {1, 1, count, 8}, strides[] = {0, 0, 0, 1};
+    return TensorView(row.data(), sizes, strides);
+  };
+  const std::int64_t one[] = {1, 1, 1, 8};
+  constexpr std::int64_t kMost = (std::int64_t(1) << 29) - 1;
+  Status status = kernel->run({rows(1), rows(kMost + 1), rows(kMost + 1)},
+                              {TensorView(out.data(), one)});
+  ASSERT_FALSE(status);
+  EXPECT_NE(status.error().message.find(
+                "argument 'key': dimension 2 (key/value length) is more than "
+                "536870911"),
+            string::npos)
+      << status.error().message;
+}
+
 /// One tensor.empty for two attentions and what merges them, of any number of
 /// queries and of one.
 TEST(EmulatedTensors, sharedDestinations) {
