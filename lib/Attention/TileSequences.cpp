@@ -63,8 +63,8 @@ public:
   SequenceRows emitKeyRows(Value n, Value rows);
 
 private:
-  /// The range between elements `n` and `n + 1`.
-  SequenceRows emitRange(Value cumulative, Value n);
+  /// The range between elements `n` and `n + 1`, of `all` rows.
+  SequenceRows emitRange(Value cumulative, Value n, OpFoldResult all);
 
   AttentionOp op;
   IndexBuilder &b;
@@ -101,21 +101,27 @@ Value attn::emitIsOfSequence(IndexBuilder &b, AttentionOp op, Value batch,
   return Sequences(op, b).emitIsSome(batch, row);
 }
 
-SequenceRows Sequences::emitRange(Value cumulative, Value n) {
+/// At most `all`, as has been checked: analyses of later passes do not know.
+static Value limit(IndexBuilder &b, Value count, OpFoldResult all) {
+  return b.emit<arith::MinUIOp>(count, b.index(all));
+}
+
+SequenceRows Sequences::emitRange(Value cumulative, Value n, OpFoldResult all) {
   Value begin = b.loadIndex(cumulative, n),
         end = b.loadIndex(cumulative, b.add(n, 1));
-  return {b.getIndexAttr(0), begin, b.sub(end, begin)};
+  return {b.getIndexAttr(0), begin, limit(b, b.sub(end, begin), all)};
 }
 
 SequenceRows Sequences::emitQueryRows(Value n) {
   if (op.isPacked())
-    return emitRange(op.getCumulativeQuery(), n);
-  return {n, b.getIndexAttr(0), b.loadIndex(op.getCounts(), n)};
+    return emitRange(op.getCumulativeQuery(), n, rowsOfEntry);
+  return {n, b.getIndexAttr(0),
+          limit(b, b.loadIndex(op.getCounts(), n), rowsOfEntry)};
 }
 
 SequenceRows Sequences::emitKeyRows(Value n, Value rows) {
   if (op.getCumulativeKey())
-    return emitRange(op.getCumulativeKey(), n);
+    return emitRange(op.getCumulativeKey(), n, b.size(rows, 2));
   return {n, b.getIndexAttr(0), b.size(rows, 2)};
 }
 

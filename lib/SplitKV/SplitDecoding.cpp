@@ -163,11 +163,14 @@ private:
     rewriter.eraseOp(all);
     auto [begin, end] = emitVisibleStoredRange(b, online, kPartUnit);
     // As many whole units for each part.
-    Value keys = b.max(b.sub(end, begin), 0);
-    Value size = b.mul(b.ceilDiv(b.ceilDiv(keys, kPartUnit), count), kPartUnit);
-    Value first = b.add(begin, b.mul(ivs[2], size)),
-          last = b.min(b.add(first, size), end),
-          number = b.max(b.sub(last, first), 0);
+    Value keys = b.max(b.sub(end, begin), 0),
+          units = b.ceilDiv(keys, kPartUnit), most = b.ceilDiv(units, count);
+    // Of empty parts, none begins beyond all keys.
+    Value before = b.mul(b.emit<arith::MinUIOp>(b.mul(ivs[2], most), units),
+                         kPartUnit),
+          first = b.add(begin, before),
+          rest = b.min(b.sub(keys, before), b.mul(most, kPartUnit)),
+          number = b.max(rest, 0);
     FailureOr<TilingResult> part = online.getTiledImplementation(
         b, {OpFoldResult(first)}, {OpFoldResult(number)});
     rewriter.eraseOp(online);

@@ -33,7 +33,8 @@
 // CHECK: arith.divui %{{.*}}, %c32
 // CHECK: arith.cmpi ule, %{{.*}}, %[[T]]
 // CHECK: %[[FIRST_ROW:.*]] = arith.index_cast
-// CHECK: %[[COUNT:.*]] = arith.subi %{{.*}}, %[[FIRST_ROW]] : index
+// CHECK: %[[OWN:.*]] = arith.subi %{{.*}}, %[[FIRST_ROW]] : index
+// CHECK: %[[COUNT:.*]] = arith.minui %[[OWN]], %[[ROWS]]
 // CHECK: %[[NEEDED:.*]] = arith.cmpi ult, %[[BEGIN:.*]], %[[COUNT]]
 // CHECK: %[[I:.*]] = arith.select %[[NEEDED]], %[[BEGIN]], %[[COUNT]]
 // CHECK: %[[TILE:.*]] = affine.min #[[REST]](%[[I]])[%[[COUNT]]]
@@ -44,7 +45,8 @@
 // CHECK: tensor.extract %[[OFF]][%[[N]]#0]
 // CHECK: tensor.extract %[[CK]]
 // CHECK: %[[FIRST_KEY:.*]] = arith.index_cast
-// CHECK: %[[KEYS:.*]] = arith.subi %{{.*}}, %[[FIRST_KEY]] : index
+// CHECK: %[[OWN_KEYS:.*]] = arith.subi %{{.*}}, %[[FIRST_KEY]] : index
+// CHECK: %[[KEYS:.*]] = arith.minui %[[OWN_KEYS]], %{{.*}}
 // CHECK: tensor.extract_slice %[[Q]][0, %[[H]], %{{.*}}, 0] [1, 1, %[[TILE]], 16]
 // CHECK: tensor.extract_slice %[[K]][0, %{{.*}}, %[[FIRST_KEY]], 0] [1, 1, %[[KEYS]], 16]
 // CHECK: attn.attention

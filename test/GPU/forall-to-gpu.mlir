@@ -10,7 +10,7 @@
 // The last loop is x. Products of 48 rows take three warps.
 // CHECK-LABEL: func.func @loops
 // CHECK-SAME: %[[N:[^:]*]]: index, %[[M:[^:]*]]: index,
-// CHECK: %[[X:.*]] = affine.apply affine_map<()[s0] -> (s0 ceildiv 48)>()[%[[M]]]
+// CHECK: %[[X:.*]] = arith.ceildivui %[[M]], %c48
 // CHECK: scf.for %[[FIRST:.*]] = %c0{{.*}} to %[[N]] step
 // CHECK: %[[COUNT:.*]] = arith.minui
 // CHECK: %[[THREADS:.*]] = arith.constant 96 : index

@@ -55,13 +55,13 @@ FailureOr<int64_t> findNumThreads(scf::ForallOp loop) {
 /// Emits how many iterations each dimension of `loop` has.
 SmallVector<Value> emitExtents(IndexBuilder &b, scf::ForallOp loop) {
   SmallVector<Value> extents;
-  AffineExpr begin, end, step;
-  bindSymbols(b.getContext(), begin, end, step);
+  AffineExpr begin, end;
+  bindSymbols(b.getContext(), begin, end);
   for (auto [low, high, by] :
        llvm::zip(loop.getMixedLowerBound(), loop.getMixedUpperBound(),
                  loop.getMixedStep()))
     extents.push_back(
-        b.index(b.apply((end - begin).ceilDiv(step), {low, high, by})));
+        b.ceilDiv(b.index(b.apply(end - begin, {low, high})), b.index(by)));
   return extents;
 }
 

@@ -168,7 +168,7 @@ private:
     Value end = loop.getUpperBound(), begin = loop.getLowerBound();
     Value later =
         b.select(b.isLess(begin, end), b.add(end, loop.getStep()), end);
-    Value last = b.sub(end, 1);
+    Value last = b.max(b.sub(end, 1), begin);
     last = b.add(begin, b.mul(b.div(b.sub(last, begin), loop.getStep()),
                               loop.getStep()));
     Value none = b.zero(
