@@ -415,6 +415,38 @@ def DelayWaits : Pass<"attn-delay-waits"> {
   }];
 }
 
+def NarrowIndices : Pass<"attn-narrow-indices", "::mlir::func::FuncOp"> {
+  let summary = "Compute positions in kernels in 32 bits";
+  let description = [{
+    A GPU computes with 32 bits, and takes two instructions for 64. In a
+    `gpu.launch`, integers and indices that are known to fit 32 bits with a sign are
+    computed in as many, and so are the counters of loops. Upstream's analysis of integer
+    ranges knows it, from what a `cf.assert` of `arith.cmpi ule` in front of the launch says of sizes
+    and other values of the host, and of addresses in workgroup memory. Sums and
+    products of which only addresses are made, and their counters, stay as they are.
+
+    ```mlir
+    %some = arith.cmpi ule, %keys, %c1073741823 : index
+    cf.assert %some, "too many keys"
+    gpu.launch ... {
+      scf.for %i = %c0 to %keys step %c32 { ... }
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    %some = arith.cmpi ule, %keys, %c1073741823 : index
+    cf.assert %some, "too many keys"
+    gpu.launch ... {
+      %end = arith.index_castui %keys : index to i32
+      scf.for %i = %c0_i32 to %end step %c32_i32 : i32 { ... }
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def SplitRoles : Pass<"attn-split-roles"> {
   let summary = "Give producers and consumers of a workgroup code of their own";
   let description = [{

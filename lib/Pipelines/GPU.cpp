@@ -16,8 +16,10 @@
 #include "lib/Reference/Passes.h"
 #include "lib/SplitKV/Passes.h"
 
+#include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/Transforms/Passes.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 
@@ -60,6 +62,9 @@ static void addLaneStage(OpPassManager &pm) {
   pm.addPass(createCSEPass());
   pm.addPass(attn::createDelayWaits());
   pm.addPass(attn::createSplitRoles());
+  pm.addPass(memref::createExpandStridedMetadataPass());
+  pm.addPass(createLowerAffinePass());
+  pm.addNestedPass<func::FuncOp>(attn::createNarrowIndices());
   // Constants and sizes are no arguments of kernels.
   pm.addPass(createGpuLaunchSinkIndexComputationsPass());
   pm.addPass(attn::createConvertConstantsToKernels());

@@ -49,7 +49,7 @@
 // CHECK: gpu.launch_func @causal_kernels::@causal_kernel_1
 // CHECK-SAME: blocks in (%{{.*}}, %c8, %{{.*}}) threads in (%c128, %c1, %c1)
 // CHECK-SAME: dynamic_shared_memory_size %c36864_i32
-// CHECK-SAME: args(%{{[^,]*}} : memref<?x8x?x64xf16, strided<[?, ?, ?, 1]>>, %{{[^,]*}} : memref<?x2x?x64xf16, strided<[?, ?, ?, 1]>>,
+// CHECK-SAME: args(%{{[^,]*}} : memref<?x2x?x64xf16, strided<[?, ?, ?, 1]>>, %{{[^,]*}} : memref<?x8x?x64xf16, strided<[?, ?, ?, 1]>>,
 // All kernels of a function are in one module.
 // CHECK: gpu.module @causal_kernels
 // CHECK-NOT: gpu.module
