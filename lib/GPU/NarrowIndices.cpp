@@ -104,8 +104,9 @@ namespace {
 
 /// Computes what is known to fit, as signed numbers, in 32 bits. Upstream's
 /// `arith-int-range-narrowing` also takes numbers that fit without a sign,
-/// which changes what signed operations of them mean, and remainders of negative
-/// ones without a sign; and it leaves selections and loops as they are.
+/// which changes what signed operations of them mean, and remainders of
+/// negative ones without a sign; and it leaves selections and loops as they
+/// are.
 class Narrowing {
 public:
   explicit Narrowing(DataFlowSolver &solver) : solver(solver) {}
