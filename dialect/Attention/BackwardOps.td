@@ -95,8 +95,9 @@ def Attn_AttentionBackwardOp : Attn_Op<"attention_backward", [
       the like; one half for each of two equal operands of a maximum or a
       minimum. Of a `select` only the operand that is chosen counts, also where
       the other's derivative is not finite. Integers, comparisons and what is
-      converted from them are constants. An operation without a derivative is
-      an error while compiling.
+      converted from them are constants; a float that is converted to another
+      type of floats moves as it would without being rounded. An operation
+      without a derivative is an error while compiling.
     - (G4) A position that is not kept, or whose score is -inf, adds nothing to any
       gradient, whatever its query, key, value or gradient hold. A row whose
       log-sum-exp is -inf, or that belongs to no sequence (A7), adds nothing, and

@@ -278,11 +278,6 @@ func.func @lookups(%s: memref<128x16xf32>, %m: memref<16xf32>, %b: index, %p: in
 // CHECK-COUNT-2:   {{math|vector}}.fma %{{.*}}, %[[SQUARE]],
 //   CHECK-NOT:     {{math|vector}}.fma
 //       CHECK:     scf.yield
-//       CHECK:   math.absf
-//       CHECK:   scf.for
-//       CHECK:   } else {
-//       CHECK:   scf.for
-//       CHECK:   } else {
 //       CHECK:   %[[SHIFT:.*]] = arith.mulf %{{.*}}, %[[LOG2E]] :
 //       CHECK:   scf.for
 //       CHECK:     %[[SMALL:.*]] = vector.load

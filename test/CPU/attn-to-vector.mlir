@@ -10,8 +10,6 @@
 //   CHECK-DAG:   %[[ZERO:.*]] = arith.constant dense<0.000000e+00> : vector<16xf32>
 //   CHECK-DAG:   %[[ONE:.*]] = arith.constant dense<1.000000e+00> : vector<16xf32>
 //   CHECK-DAG:   %[[FIVE:.*]] = arith.constant dense<5.000000e+00> : vector<16xf32>
-//   CHECK-DAG:   %[[LOG2E:.*]] = arith.constant dense<1.44269502> : vector<16xf32>
-//   CHECK-DAG:   %[[MOST:.*]] = arith.constant dense<6.553600e+04> : vector<16xf32>
 //   CHECK-DAG:   %[[C1:.*]] = arith.constant 1 : index
 //   CHECK-DAG:   %[[C2:.*]] = arith.constant 2 : index
 //       CHECK:   %[[RAISED:.*]] = arith.addi %[[NK]], %[[C1]]
@@ -32,26 +30,15 @@
 //       CHECK:   %[[LIMIT:.*]] = arith.addf %[[BEFORE]], %[[FIVE]]
 //       CHECK:   %[[FAR:.*]] = arith.cmpf ugt, %[[AFTER]]#0, %[[LIMIT]]
 //       CHECK:   %[[NEXT:.*]] = arith.select %[[FAR]], %[[AFTER]]#0, %[[BEFORE]]
-//       CHECK:   %[[SAME:.*]] = arith.cmpf oeq, %[[BEFORE]], %[[NEXT]]
-//       CHECK:   %[[OLD:.*]] = arith.mulf %[[BEFORE]], %[[LOG2E]]
-//       CHECK:   %[[NEW:.*]] = arith.mulf %[[NEXT]], %[[LOG2E]]
-//       CHECK:   arith.subf %[[OLD]], %[[NEW]]
+//   CHECK-DAG:   %[[DIFFERENCE:.*]] = arith.subf %[[BEFORE]], %[[NEXT]]
+//   CHECK-DAG:   %[[SAME:.*]] = arith.cmpf oeq, %[[BEFORE]], %[[NEXT]]
 //       CHECK:   arith.select %[[SAME]], %[[ONE]],
 //       CHECK:   %[[EMPTY:.*]] = arith.cmpf oeq, %[[NEXT]], %[[MINUS]]
 //       CHECK:   %[[ORIGIN:.*]] = arith.select %[[EMPTY]], %[[ZERO]], %[[NEXT]]
 //       CHECK:   vector.store %{{.*}}, %[[C]]
-//       CHECK:   %[[MAGNITUDE:.*]] = math.absf %[[ORIGIN]]
-//   CHECK-DAG:   arith.cmpf olt, %[[MAGNITUDE]], %{{.*}}
-//   CHECK-DAG:   arith.cmpf ogt, %[[MAGNITUDE]], %[[MOST]]
-//       CHECK:   %[[LARGE:.*]] = vector.reduction <or>
-//       CHECK:   scf.if %[[LARGE]]
-//       CHECK:     scf.for
-//       CHECK:       arith.subf %{{.*}}, %[[ORIGIN]]
-//       CHECK:   } else {
-//       CHECK:   %[[SHIFT:.*]] = arith.mulf %[[ORIGIN]],
 //       CHECK:   scf.for {{.*}} to %[[END]] step %[[C2]]
 //       CHECK:     %[[SCORE:.*]] = vector.load %[[S]]
-//       CHECK:     vector.fma %[[SCORE]], %[[LOG2E]], %[[SHIFT]]
+//       CHECK:     arith.subf %[[SCORE]], %[[ORIGIN]]
 // CHECK-COUNT-5:   {{math|vector}}.fma
 //       CHECK:     vector.store %{{.*}}, %[[S]]
 //   CHECK-NOT:   arith.cmpf uno
@@ -64,7 +51,8 @@
 //       SCALEF:   scf.for
 //       SCALEF:   scf.for
 //       SCALEF:   scf.for
-//       SCALEF:     %[[X:.*]] = vector.fma %{{.*}}, %[[LOG2E]], %{{.*}}
+//       SCALEF:     %[[DIFFERENCE:.*]] = arith.subf
+//       SCALEF:     %[[X:.*]] = arith.mulf %[[DIFFERENCE]], %[[LOG2E]]
 //       SCALEF:     %[[F:.*]] = llvm.call_intrinsic "llvm.x86.avx512.mask.reduce.ps.512"(%[[X]],
 // SCALEF-COUNT-5:   {{math|vector}}.fma %{{.*}}, %[[F]], %{{.*}} : vector<16xf32>
 //       SCALEF:     llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"(%{{.*}}, %[[X]],
@@ -140,12 +128,71 @@ func.func @scale_of_fixed_maximum(%s: memref<16x16xf32>, %m: memref<16xf32>,
 
 // -----
 
-// Weights that are rounded to bf16 later have fewer terms, also of a fixed maximum.
+// One that rounds no score waits for the weights: the maximum of the products is
+// scaled, and the weights' difference from it is a multiply-add.
+// CHECK-LABEL: func @exact_scale
+//  CHECK-SAME:     %[[S:.*]]: memref<13x16xf32>, %[[M:[a-z0-9]*]]: memref<16xf32>
+//   CHECK-DAG:   %[[SCALES:.*]] = arith.constant dense<1.250000e-01> : vector<16xf32>
+//   CHECK-DAG:   %[[NONE:.*]] = arith.constant dense<0xFF800000> : vector<16xf32>
+//       CHECK:   %[[BEFORE:.*]] = vector.load %[[M]]
+//       CHECK:   %[[MAXIMUM:.*]] = scf.for {{.*}} iter_args(%{{.*}} = %[[NONE]])
+//   CHECK-NOT:     vector.store
+//       CHECK:   %[[SCALED:.*]] = arith.mulf %[[MAXIMUM]], %[[SCALES]]
+//       CHECK:   arith.cmpf ogt, %[[SCALED]], %[[BEFORE]]
+//       CHECK:   %[[NEGATED:.*]] = arith.negf
+//       CHECK:   scf.for
+//       CHECK:     %[[PRODUCT:.*]] = vector.load %[[S]]
+//       CHECK:     vector.fma %[[PRODUCT]], %[[SCALES]], %[[NEGATED]]
+//       CHECK:   return
+func.func @exact_scale(%s: memref<13x16xf32>, %m: memref<16xf32>, %l: memref<16xf32>, %c: memref<16xf32>,
+                       %b: index, %p: index, %j: index, %nq: index, %nk: index) {
+  %true = arith.constant true
+  %false = arith.constant false
+  %scale = arith.constant 0.125 : f32
+  attn.online_softmax
+      outs(%s, %m, %l, %c : memref<13x16xf32>, memref<16xf32>, memref<16xf32>, memref<16xf32>)
+      at(%b, %b, %p, %j) queries(%nq) keys(%nk)
+      partial(%false) defined(%true) exact(%false) scale(%scale : f32)
+  return
+}
+
+// -----
+
+// One that rounds scores rounds them before the difference, which is 0 of the maximum.
+// CHECK-LABEL: func @small_scale
+//  CHECK-SAME:     %[[S:.*]]: memref<13x16xf32>, %[[M:[a-z0-9]*]]: memref<16xf32>
+//   CHECK-DAG:   %[[SCALES:.*]] = arith.constant dense<1.000000e-01> : vector<16xf32>
+//   CHECK-NOT:     vector.store
+//       CHECK:   arith.mulf %{{.*}}, %[[SCALES]]
+//       CHECK:   scf.for
+//       CHECK:     %[[PRODUCT:.*]] = vector.load %[[S]]
+//       CHECK:     %[[SCORE:.*]] = arith.mulf %[[PRODUCT]], %[[SCALES]]
+//       CHECK:     arith.subf %[[SCORE]],
+//       CHECK:   return
+func.func @small_scale(%s: memref<13x16xf32>, %m: memref<16xf32>, %l: memref<16xf32>, %c: memref<16xf32>,
+                       %b: index, %p: index, %j: index, %nq: index, %nk: index) {
+  %true = arith.constant true
+  %false = arith.constant false
+  %scale = arith.constant 0.1 : f32
+  attn.online_softmax
+      outs(%s, %m, %l, %c : memref<13x16xf32>, memref<16xf32>, memref<16xf32>, memref<16xf32>)
+      at(%b, %b, %p, %j) queries(%nq) keys(%nk)
+      partial(%false) defined(%true) exact(%false) scale(%scale : f32)
+  return
+}
+
+// -----
+
+// Weights that are rounded to bf16 later are relative to powers of 2 that are rounded, and
+// have fewer terms; unless an origin is large.
 // CHECK-LABEL: func @rounded
+//       CHECK:   %[[MAGNITUDE:.*]] = math.absf
+//   CHECK-DAG:   arith.cmpf olt, %[[MAGNITUDE]], %{{.*}}
+//   CHECK-DAG:   arith.cmpf ogt, %[[MAGNITUDE]], %{{.*}}
 //       CHECK:   %[[LARGE:.*]] = vector.reduction <or>
 //       CHECK:   scf.if %[[LARGE]]
 //       CHECK:     scf.for
-//       CHECK:     scf.yield
+// CHECK-COUNT-6:     vector.fma
 //       CHECK:   } else {
 //       CHECK:   scf.for
 //       CHECK:     %[[POWER:.*]] = vector.fma
@@ -159,42 +206,6 @@ func.func @rounded(%s: memref<16x16xf32>, %m: memref<16xf32>,
   %false = arith.constant false
   %scale = arith.constant 0.1 : f32
   attn.online_softmax rounded outs(%s, %m : memref<16x16xf32>, memref<16xf32>)
-      at(%b, %b, %p, %j) queries(%nq) keys(%nk)
-      partial(%false) defined(%true) exact(%false) scale(%scale : f32)
-  return
-}
-
-// -----
-
-// One of at most 1 waits for the weights: the maximum of the products is scaled, and
-// the weights' difference from it is a multiply-add.
-// CHECK-LABEL: func @small_scale
-//  CHECK-SAME:     %[[S:.*]]: memref<13x16xf32>, %[[M:[a-z0-9]*]]: memref<16xf32>
-//   CHECK-DAG:   %[[SCALES:.*]] = arith.constant dense<1.000000e-01> : vector<16xf32>
-//   CHECK-DAG:   %[[POWERS:.*]] = arith.constant dense<0.144269511> : vector<16xf32>
-//   CHECK-DAG:   %[[NONE:.*]] = arith.constant dense<0xFF800000> : vector<16xf32>
-//       CHECK:   %[[BEFORE:.*]] = vector.load %[[M]]
-//       CHECK:   %[[MAXIMUM:.*]] = scf.for {{.*}} iter_args(%{{.*}} = %[[NONE]])
-//   CHECK-NOT:     vector.store
-//       CHECK:   %[[SCALED:.*]] = arith.mulf %[[MAXIMUM]], %[[SCALES]]
-//       CHECK:   arith.cmpf ogt, %[[SCALED]], %[[BEFORE]]
-//       CHECK:   scf.if
-//       CHECK:     scf.for
-//       CHECK:       %[[PRODUCT:.*]] = vector.load %[[S]]
-//       CHECK:       %[[ROUNDED:.*]] = arith.mulf %[[PRODUCT]], %[[SCALES]]
-//       CHECK:       arith.subf %[[ROUNDED]],
-//       CHECK:   } else {
-//       CHECK:   scf.for
-//       CHECK:     %[[PRODUCT2:.*]] = vector.load %[[S]]
-//       CHECK:     vector.fma %[[PRODUCT2]], %[[POWERS]], %{{.*}}
-//       CHECK:   return
-func.func @small_scale(%s: memref<13x16xf32>, %m: memref<16xf32>, %l: memref<16xf32>, %c: memref<16xf32>,
-                       %b: index, %p: index, %j: index, %nq: index, %nk: index) {
-  %true = arith.constant true
-  %false = arith.constant false
-  %scale = arith.constant 0.1 : f32
-  attn.online_softmax
-      outs(%s, %m, %l, %c : memref<13x16xf32>, memref<16xf32>, memref<16xf32>, memref<16xf32>)
       at(%b, %b, %p, %j) queries(%nq) keys(%nk)
       partial(%false) defined(%true) exact(%false) scale(%scale : f32)
   return
@@ -300,7 +311,7 @@ func.func @scale_in_an_index(%s: memref<13x16xf32>, %m: memref<16xf32>, %b: inde
 //       CHECK:     scf.for
 //       CHECK:       %[[SEEN:.*]] = vector.load
 //       CHECK:       arith.cmpf uno, %[[SEEN]], %[[SEEN]]
-//       CHECK:   scf.if %{{.*}} -> (vector<16xf32>)
+//       CHECK:   scf.if %{{.*}} -> (vector<16xf32>, vector<16xf32>)
 //       CHECK:     scf.for
 //       CHECK:       %[[SCORE:.*]] = vector.load
 //       CHECK:       %[[NOTHING:.*]] = arith.cmpf oeq, %[[SCORE]], %[[MINUS]]

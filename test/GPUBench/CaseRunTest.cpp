@@ -33,7 +33,8 @@ protected:
   }
   ~CaseRunOnMock() override { EXPECT_EQ(driver.countLive(), 0u); }
 
-  /// The tensors of a launch, in the order in which the kernel takes them.
+  /// The tensors of a launch, in the order in which the kernel takes them: the
+  /// output before the query, the key before the value.
   std::vector<std::byte *> findTensors(const MockLaunch &launch,
                                        std::size_t bytes) {
     std::vector<std::byte *> found;
@@ -62,13 +63,13 @@ protected:
     if (ofQuery.size() != 2 || ofKey.size() != 2)
       return;
     reference::AttentionProblem problem{
-        .query = view(ofQuery[0], each.querySizes()),
+        .query = view(ofQuery[1], each.querySizes()),
         .key = view(ofKey[0], each.keySizes()),
         .value = view(ofKey[1], each.keySizes())};
     each.describe(problem);
     auto result = reference::attention(problem);
     ASSERT_TRUE(result) << result.error().message;
-    auto *output = reinterpret_cast<float *>(ofQuery[1]);
+    auto *output = reinterpret_cast<float *>(ofQuery[0]);
     for (std::size_t i = 0; i < result->output.size(); ++i)
       output[i] = float(result->output[i] * factor);
     ++computed;

@@ -37,6 +37,7 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
 
+#include <climits>
 #include <cmath>
 #include <numbers>
 #include <optional>
@@ -201,6 +202,7 @@ private:
     if (!tile.scale || !matchPattern(tile.scale, m_Constant(&scale)))
       return false;
     double value = scale.getValueAsDouble();
+    hasExactScale = scale.getValue().getExactLog2() != INT_MIN;
     return value > 0 &&
            (op.hasFixedMaximum() ? std::isfinite(value) : value <= 1);
   }
@@ -254,10 +256,10 @@ private:
   /// -c of an origin.
   Value buildShift(Value origin) { return b.mul(origin, -std::numbers::log2e); }
 
-  /// Of the greatest score, 0 if that is the origin: a product is rounded
-  /// before.
+  /// Of the greatest score, 0 if that is the origin: a product that is rounded
+  /// is rounded before.
   Value buildDifference(Value score, Value origin, Value negated) {
-    if (weightScales && op.hasFixedMaximum())
+    if (weightScales && (hasExactScale || op.hasFixedMaximum()))
       return b.multiplyAdd(score, weightScales, negated);
     return b.sub(weightScales ? b.mul(score, weightScales) : score, origin);
   }
@@ -356,7 +358,8 @@ private:
                   });
   }
 
-  PrefetchShares shares; ///< Of what is fetched with the weights.
+  bool hasExactScale = false; ///< Of weights: it rounds no score.
+  PrefetchShares shares;      ///< Of what is fetched with the weights.
 };
 
 } // namespace

@@ -69,13 +69,9 @@ protected:
   /// Whether weights are 2^(factor * score - c), where c is the origin times
   /// log2(e) as it is rounded. It does not matter what the weights of a row are
   /// relative to, as long as that is the same for all of them. To what has
-  /// other origins, as a sink, other keys and the log-sum-exp, c adds an error
-  /// of a rounding of the origin, which scores of that size have. But of a
-  /// log-sum-exp that is the origin, it would be an error of each weight.
-  bool roundsOrigins() {
-    return scalar.isF32() && !op.getInOrder() &&
-           (op.getRounded() || !op.hasFixedMaximum());
-  }
+  /// other origins, as a sink and other keys, c adds an error of a rounding of
+  /// the origin, which scores of that size have.
+  bool roundsOrigins() { return op.getRounded() && !op.getInOrder(); }
 
   /// Whether a finite origin is so large that c would be off by what shows.
   Value isLarge(Value origin) {
