@@ -202,7 +202,6 @@ private:
     if (!tile.scale || !matchPattern(tile.scale, m_Constant(&scale)))
       return false;
     double value = scale.getValueAsDouble();
-    hasExactScale = scale.getValue().getExactLog2() != INT_MIN;
     return value > 0 &&
            (op.hasFixedMaximum() ? std::isfinite(value) : value <= 1);
   }
@@ -253,13 +252,17 @@ private:
         [&] { return buildWeights(origins, sums, /*exact=*/false); });
   }
 
-  /// -c of an origin.
-  Value buildShift(Value origin) { return b.mul(origin, -std::numbers::log2e); }
+  /// Whether the scale rounds no score.
+  bool hasExactScale() {
+    FloatAttr scale;
+    return matchPattern(op.getScale(), m_Constant(&scale)) &&
+           scale.getValue().getExactLog2() != INT_MIN;
+  }
 
   /// Of the greatest score, 0 if that is the origin: a product that is rounded
   /// is rounded before.
   Value buildDifference(Value score, Value origin, Value negated) {
-    if (weightScales && (hasExactScale || op.hasFixedMaximum()))
+    if (weightScales && (hasExactScale() || op.hasFixedMaximum()))
       return b.multiplyAdd(score, weightScales, negated);
     return b.sub(weightScales ? b.mul(score, weightScales) : score, origin);
   }
@@ -290,7 +293,8 @@ private:
                             : real(std::numbers::log2e);
     Pieces shifts;
     for (Value origin : origins)
-      shifts.push_back(relativeToPower ? buildShift(origin) : b.negate(origin));
+      shifts.push_back(relativeToPower ? b.mul(origin, -std::numbers::log2e)
+                                       : b.negate(origin));
     auto body = [&](Value row) {
       // One piece after the other, which needs few registers.
       Pieces weights;
@@ -358,8 +362,7 @@ private:
                   });
   }
 
-  bool hasExactScale = false; ///< Of weights: it rounds no score.
-  PrefetchShares shares;      ///< Of what is fetched with the weights.
+  PrefetchShares shares; ///< Of what is fetched with the weights.
 };
 
 } // namespace
