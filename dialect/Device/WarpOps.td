@@ -15,16 +15,17 @@
 include "dialect/AttnDialect.td"
 include "mlir/IR/CommonAttrConstraints.td"
 include "mlir/IR/CommonTypeConstraints.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def Attn_AnyInWarpOp : Attn_Op<"any_in_warp", [Pure]> {
   let summary = "whether something is true of a row of this warp";
   let description = [{
-    Of what is known of each row of a workgroup's tile: true in the warps that have a
-    row of which it is true. In a branch on it, warps compute what changes nothing in
+    Of what is known of each row of a workgroup's tile, or of each element: true in the warps that have a
+    row of which it is true, or an element. In a branch on it, warps compute what changes nothing in
     the rows of others. Nothing there waits for all warps, which may not come.
   }];
-  let arguments = (ins VectorOfRankAndType<[1], [I1]>:$rows);
+  let arguments = (ins VectorOfRankAndType<[1, 2], [I1]>:$rows);
   let results = (outs I1:$result);
   let assemblyFormat = "$rows attr-dict `:` type($rows)";
 }
@@ -58,6 +59,18 @@ def Attn_ReadPanelsOp : Attn_Op<"read_panels", [MemoryEffects<[MemRead]>]> {
 
 def Attn_FactorPair : AnyTypeOf<[
     VectorOfLengthAndType<[2], [F16]>, VectorOfLengthAndType<[2], [BF16]>]>;
+
+def Attn_TransposeInWarpOp : Attn_Op<"transpose_in_warp", [
+    Pure, SameOperandsAndResultType]> {
+  let summary = "the transpose of 8x8 elements that a warp has";
+  let description = [{
+    PTX's `movmatrix` (PTX ISA 8.5, 9.7.14.5.16): lane `4 g + t` has columns `2 t` and
+    `2 t + 1` of row `g`. All lanes of a warp execute it.
+  }];
+  let arguments = (ins Attn_FactorPair:$pair);
+  let results = (outs Attn_FactorPair:$result);
+  let assemblyFormat = "$pair attr-dict `:` type($pair)";
+}
 
 def Attn_WarpgroupMmaOp : Attn_Op<"warpgroup_mma", [
     AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {

@@ -49,6 +49,15 @@ inline std::optional<int64_t> getMostRows(Operation *op) {
   return rows ? std::optional(rows.getInt()) : std::nullopt;
 }
 
+/// Rows of a tile for which products compute its transpose: those of mma.sync
+/// have 16 rows, and 8 columns.
+inline constexpr int64_t kRowsOfTranspose = 8;
+
+inline bool computesTranspose(Operation *op, int64_t warpRows) {
+  return warpRows == kRowsOfWarp && !op->hasAttr(kWarpgroupsAttr) &&
+         getMostRows(op).value_or(kRowsOfWarp) <= kRowsOfTranspose;
+}
+
 /// Those of one product, if nothing is said. Fails with an error for what no
 /// warp can have.
 inline FailureOr<int64_t> getWarpRows(Operation *op) {

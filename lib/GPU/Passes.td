@@ -299,7 +299,7 @@ def CopyToWorkgroup : Pass<"attn-copy-to-workgroup"> {
     the 8 that `ldmatrix` reads at once are in different banks. So are rows of the
     first factor that are of f32, which matrix units do not multiply exactly, or of
     more than 128 elements, which are too many for registers, or more than 64 where a
-    warp has 32 of them.
+    warp has 32 of them, or 256 where a tile has 8 at most.
 
     Where the rows depend on the iteration of a loop, an iteration starts the copies
     of a later one, if their places do not depend on what the loop carries: blocks
@@ -307,8 +307,11 @@ def CopyToWorkgroup : Pass<"attn-copy-to-workgroup"> {
     stages as long as the workgroups of a multiprocessor have room for them, beside
     the first factors, in its `gpu_shared_bytes` of `#attn.target`, three of heads of
     up to 64 elements, with 16 rows in a warp, and two of others, or 48 KB have; else two if 96 KB have
-    room for them. Of workgroups of one or two warps, there are as many as have 8 warps,
-    if these have room for two stages. An iteration has one barrier. Other copies are waited for at once.
+    room for them. Of workgroups of fewer warps, there are as many as have 8 warps,
+    if these have room for two stages, or for one: then tiles are copied in turns, each
+    behind the barrier after which nobody reads the tile of the iteration before. That
+    takes iterations which are through with keys before they read values. Else, an
+    iteration has one barrier. Other copies are waited for at once.
 
     Rows that become numbers of the first factor's type before they are multiplied,
     as narrower floats and i8 with scales do, are converted when they are copied.
@@ -371,9 +374,15 @@ def DistributeToLanes : Pass<"attn-distribute-to-lanes"> {
     or as many as divide a row: the lanes of a row exchange pairs by `gpu.shuffle`, so
     that each has neighbours. Other rows are read and written element by element.
 
-    `attn.any_in_warp` is a vote of the lanes of a warp. Where `attn.most_rows` of the
-    launch is 8 at most, as it is in decoding, nothing is computed of a lane's second
-    row but products, for which elements of the first one stand for it.
+    Where `attn.most_rows` of the launch is 8 at most, as it is in decoding, products
+    compute the transpose: `mma.sync` has 16 rows and 8 columns. Then a lane has rows
+    `r = R * w + 2 * t + e` and columns `c = 8 * n + g`, which are `N / 4` elements of a
+    fragment, 2 of a row slice, and `N / 8` of a column slice. The first operand of a
+    `vector.contract` takes an `attn.transpose_in_warp` of each 8 columns, and so do rows
+    of 16 bits that are read or written, but for those that are read to be a first
+    operand alone.
+
+    `attn.any_in_warp` is a vote of the lanes of a warp.
 
     Of rows in panels, a warpgroup computes the product: `attn.warpgroup_mma`, with
     descriptors of the panels, and `attn.warpgroup_wait` right behind it. Loops and
@@ -463,11 +472,12 @@ def SplitRoles : Pass<"attn-split-roles"> {
 }
 
 def WarpgroupsToPTX : Pass<"attn-warpgroups-to-ptx"> {
-  let summary = "Lower products of warpgroups to PTX";
+  let summary = "Lower what NVVM does not have of warps to PTX";
   let description = [{
     `attn.warpgroup_mma` and `attn.warpgroup_wait` become inline assembly, for sm_90a:
     `wgmma.mma_async` with the first factor in registers, which `nvvm.wgmma.mma_async`
-    takes from workgroup memory alone, or in that.
+    takes from workgroup memory alone, or in that. So does `attn.transpose_in_warp`, for
+    all GPUs: `movmatrix`.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }

@@ -29,13 +29,15 @@ static std::string nameOperands(int64_t first, int64_t count) {
   return "{" + llvm::join(names, ", ") + "}";
 }
 
-/// Inline assembly with results of f32, as many as there are.
+/// Inline assembly, with as many results as there are types.
 static SmallVector<Value> emitAssembly(ImplicitLocOpBuilder &b, TypeRange types,
                                        ValueRange operands,
                                        const std::string &text,
                                        ArrayRef<std::string> constraints) {
-  auto type =
-      LLVM::LLVMStructType::getLiteral(b.getContext(), llvm::to_vector(types));
+  bool isOne = types.size() == 1;
+  Type type = isOne ? types.front()
+                    : LLVM::LLVMStructType::getLiteral(b.getContext(),
+                                                       llvm::to_vector(types));
   Value result =
       LLVM::InlineAsmOp::create(
           b, type, operands, text, llvm::join(constraints, ","),
@@ -44,6 +46,8 @@ static SmallVector<Value> emitAssembly(ImplicitLocOpBuilder &b, TypeRange types,
           LLVM::AsmDialectAttr::get(b.getContext(), LLVM::AsmDialect::AD_ATT),
           /*operand_attrs=*/ArrayAttr())
           .getResult(0);
+  if (isOne)
+    return {result};
   SmallVector<Value> results;
   for (size_t i = 0; i < types.size(); ++i)
     results.push_back(LLVM::ExtractValueOp::create(b, result, int64_t(i)));
@@ -119,6 +123,21 @@ static void convert(WarpgroupWaitOp op) {
   op.erase();
 }
 
+/// NVVM has no movmatrix (MLIR 22.1).
+static void convert(TransposeInWarpOp op) {
+  OpBuilder builder(op);
+  ImplicitLocOpBuilder b(op.getLoc(), builder);
+  Type word = b.getI32Type();
+  Value pair = LLVM::BitcastOp::create(b, word, op.getPair());
+  Value transposed =
+      emitAssembly(b, word, pair,
+                   "movmatrix.sync.aligned.m8n8.trans.b16 $0, $1;", {"=r", "r"})
+          .front();
+  op.replaceAllUsesWith(
+      Value(LLVM::BitcastOp::create(b, op.getType(), transposed)));
+  op.erase();
+}
+
 namespace {
 struct WarpgroupsToPTX : attn::impl::WarpgroupsToPTXBase<WarpgroupsToPTX> {
   void runOnOperation() override {
@@ -127,6 +146,8 @@ struct WarpgroupsToPTX : attn::impl::WarpgroupsToPTXBase<WarpgroupsToPTX> {
         convert(product);
       else if (auto wait = dyn_cast<WarpgroupWaitOp>(op))
         convert(wait);
+      else if (auto transpose = dyn_cast<TransposeInWarpOp>(op))
+        convert(transpose);
     });
   }
 };

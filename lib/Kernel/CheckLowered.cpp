@@ -26,7 +26,7 @@ static bool isLowered(Operation *op) {
   return isa_and_nonnull<LLVM::LLVMDialect, NVVM::NVVMDialect>(
              op->getDialect()) ||
          isa<ModuleOp, gpu::GPUModuleOp>(op) ||
-         (isa<WarpgroupMmaOp, WarpgroupWaitOp>(op) &&
+         (isa<WarpgroupMmaOp, WarpgroupWaitOp, TransposeInWarpOp>(op) &&
           op->getParentOfType<gpu::GPUModuleOp>());
 }
 

@@ -41,6 +41,7 @@ std::span<const Function> attn::emulator::getFunctions() {
       FUNCTION(attn_emu_mbarrier_inval),
       FUNCTION(attn_emu_mbarrier_wait),
       FUNCTION(attn_emu_mma),
+      FUNCTION(attn_emu_movmatrix),
       FUNCTION(attn_emu_num_warps),
       FUNCTION(attn_emu_redux),
       FUNCTION(attn_emu_rsqrt),

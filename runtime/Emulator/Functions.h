@@ -95,6 +95,9 @@ std::int32_t attn_emu_redux(std::int32_t value, std::int32_t mask,
 /// each. `row` is the address of the row that the lane names.
 void attn_emu_ldmatrix(std::int32_t *registers, const void *row,
                        std::int32_t count, bool transpose, const char *site);
+/// movmatrix: `pair` is of an 8x8 matrix of 16 bits, the result of its
+/// transpose.
+std::int32_t attn_emu_movmatrix(std::int32_t pair, const char *site);
 /// mma.sync.m16n8k8 or k16 with f32 accumulators. `fragments` holds the words
 /// of A, of B and of C in this order, and gets those of D at its begin.
 void attn_emu_mma(std::int32_t *fragments, std::int32_t k, bool is_bf16,

@@ -220,6 +220,22 @@ void attn_emu_ldmatrix(std::int32_t *registers, const void *row,
   block.meet({site, wholeWarp, /*isAligned=*/true, together}, &slot);
 }
 
+std::int32_t attn_emu_movmatrix(std::int32_t pair, const char *site) {
+  auto together = [](void *const *slots, std::uint32_t lanes) {
+    std::uint16_t matrix[tile][tile];
+    forEachLane<std::int32_t>(slots, lanes, [&](unsigned lane, auto &pair) {
+      std::memcpy(&matrix[lane / 4][2 * (lane % 4)], &pair, sizeof(pair));
+    });
+    forEachLane<std::int32_t>(slots, lanes, [&](unsigned lane, auto &pair) {
+      const std::uint16_t transposed[] = {matrix[2 * (lane % 4)][lane / 4],
+                                          matrix[2 * (lane % 4) + 1][lane / 4]};
+      std::memcpy(&pair, transposed, sizeof(pair));
+    });
+  };
+  Block::current().meet({site, wholeWarp, /*isAligned=*/true, together}, &pair);
+  return pair;
+}
+
 /// One of the two elements of 16 bits in a register.
 template <typename Element>
 static float readElement(std::int32_t word, unsigned index) {

@@ -467,12 +467,13 @@ func.func @vote(%x: memref<32xf32>, %out: memref<32xf32>) {
 
 !few = memref<16x16xf16, #gpu.address_space<workgroup>>
 
-// Of a tile of at most 8 rows, a lane computes one, which also stands for the other
-// row of its products: scores of neighbours change places, so that no register of a
-// factor is there twice.
+// Of a tile of at most 8 rows, products compute the transpose, of 8 columns: one, where
+// there would be two. A row is in eight lanes, which have two of them. Weights of two
+// rows become those of two keys, which the second factor of a product has in a register.
 // CHECK-LABEL: func.func @few
-// CHECK-COUNT-2: nvvm.mma.sync
-// CHECK-COUNT-2: gpu.shuffle xor %{{.*}} : f32
+// CHECK: nvvm.mma.sync
+// CHECK-NOT: nvvm.mma.sync
+// CHECK-COUNT-6: gpu.shuffle xor %{{.*}} : f32
 // CHECK-NOT: gpu.shuffle xor %{{.*}} : f32
 // CHECK: %[[E0:.*]] = math.exp2
 // CHECK: %[[E1:.*]] = math.exp2
@@ -480,9 +481,13 @@ func.func @vote(%x: memref<32xf32>, %out: memref<32xf32>) {
 // CHECK-NOT: math.exp2
 // CHECK-DAG: %[[W0:.*]] = arith.truncf %[[E0]]
 // CHECK-DAG: %[[W1:.*]] = arith.truncf %[[E1]]
-// CHECK-DAG: vector.from_elements %[[W0]], %[[W1]] : vector<2xf16>
-// CHECK-DAG: vector.from_elements %[[W1]], %[[W0]] : vector<2xf16>
+// CHECK-DAG: %[[PAIR:.*]] = vector.from_elements %[[W0]], %[[W1]] : vector<2xf16>
+// CHECK-DAG: attn.transpose_in_warp %[[PAIR]] : vector<2xf16>
+// CHECK: attn.transpose_in_warp
+// CHECK-NOT: attn.transpose_in_warp
 // CHECK: nvvm.mma.sync
+// CHECK-NOT: nvvm.mma.sync
+// CHECK-COUNT-4: memref.store
 func.func @few(%x: memref<8x16xf16>, %out: memref<8x16xf32>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

@@ -130,4 +130,14 @@ gpu.module @kernels {
     %ended:4 = attn.warpgroup_wait %0, %1, %2, %3 pending 0 : f32, f32, f32, f32
     llvm.return
   }
+  // CHECK-LABEL: llvm.func @transpose(
+  // CHECK-SAME: %[[PAIR:.*]]: vector<2xf16>
+  llvm.func @transpose(%pair: vector<2xf16>) -> vector<2xf16> {
+    // CHECK: %[[WORD:.*]] = llvm.bitcast %[[PAIR]] : vector<2xf16> to i32
+    // CHECK: %[[OTHER:.*]] = llvm.call @attn_emu_movmatrix(%[[WORD]], %{{.*}}) : (i32, !llvm.ptr) -> i32
+    // CHECK: %[[RESULT:.*]] = llvm.bitcast %[[OTHER]] : i32 to vector<2xf16>
+    // CHECK: llvm.return %[[RESULT]]
+    %transposed = attn.transpose_in_warp %pair : vector<2xf16>
+    llvm.return %transposed : vector<2xf16>
+  }
 }

@@ -84,3 +84,13 @@ llvm.func @both_transposed(%lhs: i64, %rhs: i64) -> f32 {
   %r:4 = attn.warpgroup_wait %p#0, %p#1, %p#2, %p#3 pending 0 : f32, f32, f32, f32
   llvm.return %r#0 : f32
 }
+
+// CHECK-LABEL: llvm.func @transpose
+// CHECK-SAME: %[[PAIR:.*]]: vector<2xbf16>
+// CHECK: %[[WORD:.*]] = llvm.bitcast %[[PAIR]] : vector<2xbf16> to i32
+// CHECK: %[[OTHER:.*]] = llvm.inline_asm has_side_effects asm_dialect = att "movmatrix.sync.aligned.m8n8.trans.b16 $0, $1;", "=r,r" %[[WORD]] : (i32) -> i32
+// CHECK: llvm.bitcast %[[OTHER]] : i32 to vector<2xbf16>
+llvm.func @transpose(%pair: vector<2xbf16>) -> vector<2xbf16> {
+  %r = attn.transpose_in_warp %pair : vector<2xbf16>
+  llvm.return %r : vector<2xbf16>
+}

@@ -13,7 +13,7 @@ using namespace mlir;
 using namespace mlir::attn;
 
 bool attn::isWarpgroupOp(Operation *op) {
-  return isa<WarpgroupMmaOp, WarpgroupWaitOp>(op);
+  return isa<WarpgroupMmaOp, WarpgroupWaitOp, TransposeInWarpOp>(op);
 }
 
 static Value createI1(EmulatorCalls &calls, Location loc, bool value) {
@@ -89,6 +89,18 @@ static void convert(WarpgroupMmaOp mma, Value sums, EmulatorCalls &calls) {
   replaceByLoads(mma, sums, calls);
 }
 
+static void convert(TransposeInWarpOp op, EmulatorCalls &calls) {
+  calls.setInsertionPoint(op);
+  OpBuilder &builder = calls.getBuilder();
+  Type word = builder.getI32Type();
+  Value pair =
+      LLVM::BitcastOp::create(builder, op.getLoc(), word, op.getPair());
+  Value result = calls.call("movmatrix", {pair, calls.createSite(op)}, word);
+  op.replaceAllUsesWith(Value(
+      LLVM::BitcastOp::create(builder, op.getLoc(), op.getType(), result)));
+  op.erase();
+}
+
 LogicalResult attn::convertWarpgroupOps(LLVM::LLVMFuncOp function,
                                         EmulatorCalls &calls) {
   SmallVector<std::pair<WarpgroupMmaOp, Value>> products;
@@ -117,6 +129,7 @@ LogicalResult attn::convertWarpgroupOps(LLVM::LLVMFuncOp function,
   });
   if (result.wasInterrupted())
     return failure();
+  function.walk([&](TransposeInWarpOp op) { convert(op, calls); });
   for (WarpgroupWaitOp wait : waits) {
     calls.setInsertionPoint(wait);
     OpBuilder &builder = calls.getBuilder();

@@ -59,7 +59,7 @@ static Value findOrigin(Value vector, LaneValues &lanes) {
 static int64_t getColumn(LaneValues &lanes, Layout layout, int64_t element) {
   if (layout == Layout::Fragment)
     element = lanes.getColumn(element);
-  return element / 2 * 8 + element % 2;
+  return lanes.isTransposed ? 8 * element : element / 2 * 8 + element % 2;
 }
 
 static bool isSignedOrEquality(arith::CmpIPredicate predicate) {

@@ -26,8 +26,9 @@ namespace {
 
 /// Factors of f16 or bf16. N and K are multiples of 16.
 struct ProductFactors {
-  /// (M, K) as a fragment, or in workgroup memory.
-  SmallVector<Value> lhsElements;
+  /// (M, K) as a fragment, or as pairs of one where products are transposed, or
+  /// in workgroup memory.
+  SmallVector<Value> lhsElements, lhsPairs;
   Value lhs;
   /// In workgroup memory: (N, K) if it is transposed, else (K, N).
   Value rhs;
@@ -35,7 +36,8 @@ struct ProductFactors {
 };
 
 /// Products of mma.sync m16n8k16, whose second factor ldmatrix loads for two of
-/// them at a time, 16 columns of 16 rows, and for all rows of a warp.
+/// them at a time, 16 columns of 16 rows, and for all rows of a warp. Where
+/// they are transposed, it is their first factor, of one of them.
 class ProductEmitter {
 public:
   ProductEmitter(LaneValues &lanes, const ProductFactors &factors)
@@ -51,9 +53,13 @@ public:
   /// Adds the product to `sums`, a fragment (M, N) of f32.
   SmallVector<Value> emit(ArrayRef<Value> sums) {
     SmallVector<Value> results(sums);
-    int64_t columns = int64_t(sums.size()) / lanes.laneRows * 4;
+    int64_t columns = int64_t(sums.size()) / lanes.getElementsOfBlock() * 8;
     int64_t depth = rhsType.getDimSize(factors.isTransposed ? 1 : 0);
     for (int64_t k = 0; k < depth; k += 16) {
+      if (lanes.isTransposed) {
+        emitTransposed(k, results);
+        continue;
+      }
       SmallVector<SmallVector<Value>> first;
       for (int64_t row = 0; row < lanes.laneRows; row += 2)
         first.push_back(getRows(row, k));
@@ -62,7 +68,7 @@ public:
         for (int64_t half : {0, 1})
           for (auto [i, rows] : llvm::enumerate(first)) {
             int64_t pair = lanes.getPair(2 * int64_t(i), n / 8 + half);
-            multiply(rows, tiles, half,
+            multiply(rows, getRegisters(tiles, {2 * half, 2 * half + 1}),
                      MutableArrayRef(results).slice(pair, 4));
           }
       }
@@ -71,16 +77,37 @@ public:
   }
 
 private:
+  /// What 16 rows of the second factor, and as many elements of each row of the
+  /// first one, add to all sums.
+  void emitTransposed(int64_t k, MutableArrayRef<Value> sums) {
+    SmallVector<Value> rows;
+    if (factors.lhs)
+      rows = getRegisters(load(lhs, 0, k, /*transpose=*/false), {0, 2});
+    else
+      for (Value pair : ArrayRef(factors.lhsPairs).slice(k / 8, 2))
+        rows.push_back(toRegister(pair));
+    constexpr int64_t kSums = 4, kColumns = 16;
+    for (int64_t n = 0; !sums.empty(); n += kColumns) {
+      multiply(getRegisters(loadRhs(n, k), {0, 1, 2, 3}), rows,
+               sums.take_front(kSums));
+      sums = sums.drop_front(kSums);
+    }
+  }
+
+  /// Some of the matrices that ldmatrix has loaded.
+  SmallVector<Value> getRegisters(Value tiles, ArrayRef<int64_t> numbers) {
+    return llvm::map_to_vector(numbers, [&](int64_t number) {
+      return toRegister(vector::ExtractOp::create(b, tiles, number));
+    });
+  }
+
   /// The four registers of a first factor: the lane's rows `row` and `row + 1`
   /// of columns k to k + 7, then of the next eight.
   SmallVector<Value> getRows(int64_t row, int64_t k) {
     SmallVector<Value> result;
-    if (factors.lhs) {
-      Value tiles = load(lhs, 8 * row, k, /*transpose=*/false);
-      for (int64_t i = 0; i < 4; ++i)
-        result.push_back(toRegister(vector::ExtractOp::create(b, tiles, i)));
-      return result;
-    }
+    if (factors.lhs)
+      return getRegisters(load(lhs, 8 * row, k, /*transpose=*/false),
+                          {0, 1, 2, 3});
     for (int64_t columns : {k / 8, k / 8 + 1})
       for (int64_t half : {0, 1})
         result.push_back(toRegister(vector::FromElementsOp::create(
@@ -127,11 +154,14 @@ private:
           cast<MemRefType>(tile.getType()).getStridesAndOffset();
       return b.add(b.mul(row, strides[0]), column);
     };
-    // Of the second factor, matrix 1 is along k, and the last two along n.
-    Value ofLhs, ofRhs = factors.isTransposed
-                             ? getOffset(factors.rhs, b.add(outer, row), inner)
-                             : getOffset(factors.rhs, b.add(inner, row), outer);
-    // Of the first one, matrix 1 is along m.
+    // Of what is the first operand of products, matrix 1 is along their rows,
+    // of the second one along k. An order of its own would take copies.
+    Value alongK = lanes.isTransposed ? outer : inner,
+          alongN = lanes.isTransposed ? inner : outer;
+    Value ofLhs,
+        ofRhs = factors.isTransposed
+                    ? getOffset(factors.rhs, b.add(alongN, row), alongK)
+                    : getOffset(factors.rhs, b.add(alongK, row), alongN);
     Value warp = b.div(lanes.index.thread, kLanesOfWarp);
     Value rowOfLhs = b.add(b.mul(warp, lanes.warpRows), b.add(inner, row));
     if (factors.lhs)
@@ -157,18 +187,14 @@ private:
         getAsIndexOpFoldResult(b.getContext(), strides));
   }
 
-  void multiply(ArrayRef<Value> lhs, Value tiles, int64_t half,
+  void multiply(ArrayRef<Value> first, ArrayRef<Value> second,
                 MutableArrayRef<Value> sums) {
-    SmallVector<Value> second;
-    for (int64_t i : {0, 1})
-      second.push_back(
-          toRegister(vector::ExtractOp::create(b, tiles, 2 * half + i)));
     Type f32 = b.getF32Type();
     auto type =
         LLVM::LLVMStructType::getLiteral(b.getContext(), {f32, f32, f32, f32});
     auto kind = element.isF16() ? NVVM::MMATypes::f16 : NVVM::MMATypes::bf16;
     Value product = NVVM::MmaOp::create(
-        b, type, lhs, second, ArrayRef<Value>(sums), {16, 8, 16},
+        b, type, first, second, ArrayRef<Value>(sums), {16, 8, 16},
         /*b1Op=*/std::nullopt, /*intOverflow=*/std::nullopt,
         std::array{kind, kind},
         std::array{NVVM::MMALayout::row, NVVM::MMALayout::col});
@@ -275,9 +301,8 @@ static SmallVector<Value> emitScalarProduct(LaneValues &lanes, Value lhs,
   IndexBuilder &b = lanes.b;
   int64_t depth = cast<MemRefType>(lhs.getType()).getDimSize(1);
   SmallVector<Value> rows = lanes.rows();
-  rows.truncate(lanes.usedRows);
   SmallVector<Value> columns =
-      lanes.columns(int64_t(sums.size()) / lanes.laneRows * 4);
+      lanes.columns(int64_t(sums.size()) / lanes.getElementsOfBlock() * 8);
   return b.loop(0, depth, 1, sums, [&](Value k, ValueRange carried) {
     SmallVector<Value> first;
     for (Value row : rows)
@@ -289,8 +314,7 @@ static SmallVector<Value> emitScalarProduct(LaneValues &lanes, Value lhs,
         std::swap(indices[0], indices[1]);
       Value second = memref::LoadOp::create(b, rhs, indices);
       for (auto [row, factor] : llvm::enumerate(first)) {
-        Value &sum =
-            results[lanes.getPair(int64_t(row), int64_t(i) / 2) + i % 2];
+        Value &sum = results[lanes.getElement(int64_t(row), int64_t(i))];
         sum = LLVM::FMAOp::create(b, factor, second, sum);
       }
     }
@@ -410,7 +434,12 @@ LogicalResult attn::convertToLanes(vector::ContractionOp op,
   factors.rhs = memory;
   factors.isTransposed = *isTransposed;
   factors.lhs = first;
-  if (!first)
+  if (auto found = lanes.factors.find(op.getLhs());
+      found != lanes.factors.end())
+    factors.lhsPairs = found->second;
+  else if (!first && lanes.isTransposed)
+    factors.lhsPairs = lanes.toFactor(lanes.get(op.getLhs()));
+  else if (!first)
     factors.lhsElements = lanes.get(op.getLhs());
   lanes.set(op, ProductEmitter(lanes, factors).emit(lanes.get(op.getAcc())));
   return success();

@@ -62,19 +62,18 @@ LogicalResult attn::convertToLanes(vector::MultiDimReductionOp op,
   } else if (dims != ArrayRef<int64_t>{1}) {
     return rejectForLanes(op);
   }
+  // Four lanes have a row, or eight.
+  SmallVector<int32_t> offsets = {1, 2};
+  if (lanes.isTransposed)
+    offsets = {4, 8, 16};
   SmallVector<Value> results;
   for (int64_t row = 0; row < lanes.laneRows; ++row) {
-    if (row >= lanes.usedRows) {
-      results.push_back(Value(results.front()));
-      continue;
-    }
     SmallVector<Value> own;
     for (auto [i, element] : llvm::enumerate(elements))
       if (lanes.getRow(int64_t(i)) == row)
         own.push_back(element);
     Value value = combinePairwise(b, kind, own);
-    // Four lanes have the row.
-    for (int32_t offset : {1, 2}) {
+    for (int32_t offset : offsets) {
       Value other = gpu::ShuffleOp::create(b, value, offset, kLanesOfWarp,
                                            gpu::ShuffleMode::XOR)
                         .getShuffleResult();
@@ -88,11 +87,10 @@ LogicalResult attn::convertToLanes(vector::MultiDimReductionOp op,
 
 LogicalResult attn::convertToLanes(AnyInWarpOp op, LaneValues &lanes) {
   ImplicitLocOpBuilder &b = lanes.b;
-  SmallVector<Value> rows = lanes.get(op.getRows());
-  Value own = combinePairwise(b, vector::CombiningKind::OR,
-                              MutableArrayRef(rows).take_front(lanes.usedRows));
-  Value all = arith::ConstantIntOp::create(b, b.getI32Type(), -1);
-  op.replaceAllUsesWith(NVVM::VoteSyncOp::create(b, b.getI1Type(), all, own,
+  SmallVector<Value> elements = lanes.get(op.getRows());
+  Value own = combinePairwise(b, vector::CombiningKind::OR, elements);
+  Value warp = arith::ConstantIntOp::create(b, b.getI32Type(), -1);
+  op.replaceAllUsesWith(NVVM::VoteSyncOp::create(b, b.getI1Type(), warp, own,
                                                  NVVM::VoteSyncKind::any)
                             .getResult());
   return success();

@@ -26,12 +26,18 @@ LogicalResult attn::convertAlloca(memref::AllocaOp op, LaneValues &lanes) {
   return success();
 }
 
-/// Whether each of the two rows is in memory; null if it is for certain.
+/// How many rows there are, in dimension `dim` of memory; null if all of a tile
+/// are for certain.
 template <typename Transfer>
-static Value exists(IndexBuilder &b, Transfer op, int64_t dim, Value row) {
+static Value findNumRows(IndexBuilder &b, Transfer op, int64_t dim) {
   if (op.isDimInBounds(0))
     return {};
-  return b.isLess(row, b.createOrFold<memref::DimOp>(op.getBase(), dim));
+  return b.createOrFold<memref::DimOp>(op.getBase(), dim);
+}
+
+/// Whether a row is there; null if it is for certain.
+static Value exists(IndexBuilder &b, Value row, Value numRows) {
+  return numRows ? b.isLess(row, numRows) : Value();
 }
 
 /// Emits code in a branch, or without one if there is no condition.
@@ -263,6 +269,26 @@ static SmallVector<Value> loadPairs(IndexBuilder &b, VectorType pair,
   return pairs;
 }
 
+/// Whether a lane has elements of a matrix as pairs of neighbours in rows, or
+/// gets them by a transpose.
+static bool hasPairs(const LaneValues &lanes, VectorType type) {
+  return !lanes.isTransposed || type.getElementTypeBitWidth() == 16;
+}
+
+/// The rows that a lane has such pairs of.
+static SmallVector<Value> getRowsOfPairs(LaneValues &lanes) {
+  if (lanes.isTransposed)
+    return {lanes.index.rowOfFactor};
+  return lanes.rows();
+}
+
+static bool isFirstFactor(vector::TransferReadOp read) {
+  return llvm::all_of(read->getUses(), [](OpOperand &use) {
+    return isa<vector::ContractionOp>(use.getOwner()) &&
+           use.getOperandNumber() == 0;
+  });
+}
+
 LogicalResult attn::convertToLanes(vector::TransferReadOp read,
                                    LaneValues &lanes) {
   IndexBuilder &b = lanes.b;
@@ -273,16 +299,16 @@ LogicalResult attn::convertToLanes(vector::TransferReadOp read,
   // Elements of i1 have a byte each.
   if (lanes.getLayout(type) != Layout::Fragment || !isSimple(read) ||
       !read.isDimInBounds(1) || !isZero(read.getIndices()) ||
-      type.getElementType().isInteger(1))
+      type.getElementType().isInteger(1) || !hasPairs(lanes, type))
     return convertElementRead(read, lanes);
   // Where a row is missing, another is read and not used.
   int64_t blocks = type.getDimSize(1) / 8, dim = memory.getRank() - 2;
   auto pair = VectorType::get({2}, type.getElementType());
   Value noPair = vector::FromElementsOp::create(
       b, pair, ValueRange{read.getPadding(), read.getPadding()});
-  SmallVector<Value> numbers = lanes.rows(), areThere;
+  SmallVector<Value> numbers = getRowsOfPairs(lanes), areThere;
   for (Value &number : numbers) {
-    areThere.push_back(exists(b, read, dim, number));
+    areThere.push_back(exists(b, number, findNumRows(b, read, dim)));
     if (areThere.back())
       number = b.select(areThere.back(), number, 0);
   }
@@ -291,16 +317,14 @@ LogicalResult attn::convertToLanes(vector::TransferReadOp read,
       SmallVector<Type>(lanes.getNumElements(type) / 2, pair),
       [&](int64_t size) {
         SmallVector<Value> loaded;
-        for (auto [row, number, isThere] : llvm::enumerate(numbers, areThere))
+        for (auto [number, isThere] : llvm::zip_equal(numbers, areThere))
           for (const RowChunk &chunk : findChunks(lanes, blocks, size)) {
             SmallVector<Value> own =
                 loadPairs(b, pair, read.getBase(),
                           offset(b, read.getIndices(), {number, chunk.column}),
                           chunk.count, size > 1);
-            // As pairs, which are one register each. Of rows in no tile, any
-            // number does, and one that is read is not a constant, of which
-            // each product would have a copy of its own.
-            if (isThere && int64_t(row) < lanes.usedRows)
+            // As pairs, which are one register each.
+            if (isThere)
               for (Value &both : own)
                 both = arith::SelectOp::create(b, isThere, both, noPair);
             exchangePairs(lanes, own);
@@ -308,6 +332,14 @@ LogicalResult attn::convertToLanes(vector::TransferReadOp read,
           }
         return loaded;
       });
+  if (lanes.isTransposed && isFirstFactor(read)) {
+    lanes.factors[read] = std::move(pairs);
+    return success();
+  }
+  if (lanes.isTransposed) {
+    lanes.set(read, lanes.fromFactor(pairs));
+    return success();
+  }
   SmallVector<Value> results(lanes.getNumElements(type));
   for (auto [i, both] : llvm::enumerate(pairs)) {
     int64_t first = lanes.getPair(int64_t(i) / blocks, int64_t(i) % blocks);
@@ -363,17 +395,15 @@ static SmallVector<Value> getPairs(LaneValues &lanes, ArrayRef<Value> elements,
   return pairs;
 }
 
-/// Stores a row of a fragment, up to `size` neighbours at once. They are stored
-/// where the row is there, but exchanged by all lanes.
-static void storeRow(LaneValues &lanes, ArrayRef<Value> elements, int64_t row,
+/// Stores row `number`, of which the lane has `pairs`, up to `size` neighbours
+/// at once. They are stored where the row is there, but exchanged by all lanes.
+static void storeRow(LaneValues &lanes, SmallVector<Value> pairs, Value number,
                      Value memory, ValueRange indices, Value isThere,
                      int64_t size) {
   IndexBuilder &b = lanes.b;
   auto type = cast<MemRefType>(memory.getType());
   int64_t numColumns = type.getShape().back();
-  SmallVector<Value> pairs = getPairs(lanes, elements, row);
   int64_t blocks = std::min<int64_t>(numColumns / 8, pairs.size());
-  Value number = lanes.rows()[row];
   SmallVector<RowChunk> chunks = findChunks(lanes, blocks, size);
   for (const RowChunk &chunk : chunks)
     exchangePairs(lanes,
@@ -396,22 +426,54 @@ static void storeRow(LaneValues &lanes, ArrayRef<Value> elements, int64_t row,
           memory, offset(b, indices, {number, chunk.column}),
           /*nontemporal=*/false, alignment);
     }
-    if (8 * blocks < numColumns)
-      storeExisting(
-          b, elements.slice(lanes.getPair(row, blocks), 2), memory,
-          offset(b, indices,
-                 {number, b.add(lanes.index.firstColumn, 8 * blocks)}),
-          numColumns);
+    if (8 * blocks < numColumns) {
+      SmallVector<Value> last;
+      for (int64_t e : {0, 1})
+        last.push_back(vector::ExtractOp::create(b, pairs[size_t(blocks)], e));
+      Value column = b.add(lanes.index.columnOfFactor, 8 * blocks);
+      storeExisting(b, last, memory, offset(b, indices, {number, column}),
+                    numColumns);
+    }
   });
 }
 
+/// Stores a transposed fragment, of whose rows eight lanes have neighbours, of
+/// 32 bytes of f32.
+static void storeElements(LaneValues &lanes, ArrayRef<Value> elements,
+                          Value memory, ValueRange indices, Value numRows) {
+  IndexBuilder &b = lanes.b;
+  int64_t numColumns = cast<MemRefType>(memory.getType()).getShape().back();
+  SmallVector<Value> columns = lanes.columns(llvm::alignTo(numColumns, 8));
+  for (auto [row, number] : llvm::enumerate(lanes.rows()))
+    emitWhere(b, exists(b, number, numRows), [&, row = row, number = number] {
+      for (auto [i, column] : llvm::enumerate(columns)) {
+        Value element = elements[lanes.getElement(row, i)];
+        SmallVector<Value> place = offset(b, indices, {number, column});
+        if (8 * int64_t(i + 1) <= numColumns)
+          memref::StoreOp::create(b, element, memory, place);
+        else
+          storeExisting(b, element, memory, place, numColumns);
+      }
+    });
+}
+
 void attn::emitFragmentStore(LaneValues &lanes, ArrayRef<Value> elements,
-                             Value memory, ValueRange indices,
-                             ArrayRef<Value> areThere) {
+                             Value memory, ValueRange indices, Value numRows) {
+  IndexBuilder &b = lanes.b;
+  auto type = cast<MemRefType>(memory.getType());
+  if (!hasPairs(lanes, VectorType::get({1}, type.getElementType())))
+    return storeElements(lanes, elements, memory, indices, numRows);
+  SmallVector<Value> factor, numbers = getRowsOfPairs(lanes), areThere;
+  if (lanes.isTransposed)
+    factor = lanes.toFactor(elements);
+  for (Value number : numbers)
+    areThere.push_back(exists(b, number, numRows));
   emitForChunks(lanes, memory, TypeRange(), [&](int64_t size) {
-    for (int64_t row = 0; row < lanes.laneRows; ++row)
-      storeRow(lanes, elements, row, memory, indices,
-               areThere.empty() ? Value() : areThere[row], size);
+    for (size_t row = 0; row < numbers.size(); ++row)
+      storeRow(lanes,
+               lanes.isTransposed ? factor
+                                  : getPairs(lanes, elements, int64_t(row)),
+               numbers[row], memory, indices, areThere[row], size);
     return SmallVector<Value>();
   });
 }
@@ -432,21 +494,17 @@ LogicalResult attn::convertToLanes(vector::TransferWriteOp write,
   // What the memory held before may still be read.
   if (isWorkgroup(write.getBase()))
     gpu::BarrierOp::create(b);
-  SmallVector<Value> numbers = lanes.rows(), areThere;
-  for (Value number : numbers)
-    areThere.push_back(
-        exists(b, write, memory.getRank() - type.getRank(), number));
+  Value numRows = findNumRows(b, write, memory.getRank() - type.getRank());
   if (!isRows) {
     emitFragmentStore(lanes, elements, write.getBase(), write.getIndices(),
-                      areThere);
+                      numRows);
   } else {
-    for (auto [element, number, isThere] :
-         llvm::zip_equal(elements, numbers, areThere)) {
-      // One of the four lanes that have the row.
+    for (auto [element, number] : llvm::zip_equal(elements, lanes.rows())) {
+      // One of the lanes that have the row.
       Value isOwn = lanes.index.isLeader;
-      if (isThere)
+      if (Value isThere = exists(b, number, numRows))
         isOwn = b.bitAnd(isThere, isOwn);
-      emitWhere(b, isOwn, [&] {
+      emitWhere(b, isOwn, [&, element = element, number = number] {
         memref::StoreOp::create(b, element, write.getBase(),
                                 offset(b, write.getIndices(), number));
       });

@@ -34,12 +34,11 @@ template <typename Transfer> bool isSimple(Transfer op) {
 }
 
 /// Stores the lane's elements of a fragment in the last two dimensions of
-/// `memory`, of as many columns as that has, which are known. Of its rows, one
-/// is left out where it is not there: null if it is for certain, as all are if
-/// nothing is said.
+/// `memory`, of as many columns as that has, which are known. Of its rows, the
+/// first `numRows` are stored, or all if that is null.
 void emitFragmentStore(LaneValues &lanes, ArrayRef<Value> elements,
                        Value memory, ValueRange indices,
-                       ArrayRef<Value> areThere = {});
+                       Value numRows = nullptr);
 
 } // namespace mlir::attn
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/GPU/VectorToLanes/LaneValues.h"
+#include "dialect/AttnOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -13,7 +14,6 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 #include "llvm/ADT/SmallPtrSet.h"
-#include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
 
@@ -22,15 +22,19 @@ using namespace mlir::attn;
 
 /// Emits the index of this lane at the start of a launch.
 static LaneIndex emitLaneIndex(IndexBuilder &b, gpu::LaunchOp launch,
-                               int64_t warpRows) {
+                               int64_t warpRows, bool isTransposed) {
   LaneIndex result;
   result.thread = launch.getThreadIds().x;
   result.lane = b.rem(result.thread, kLanesOfWarp);
   Value warp = b.div(result.thread, kLanesOfWarp),
         group = b.div(result.lane, 4), place = b.rem(result.lane, 4);
-  result.firstRow = b.add(b.mul(warp, warpRows), group);
-  result.firstColumn = b.mul(place, 2);
-  result.isLeader = b.isEqual(place, 0);
+  Value ofWarp = b.mul(warp, warpRows);
+  result.rowOfFactor = b.add(ofWarp, group);
+  result.columnOfFactor = b.mul(place, 2);
+  result.firstRow =
+      isTransposed ? b.add(ofWarp, result.columnOfFactor) : result.rowOfFactor;
+  result.firstColumn = isTransposed ? group : result.columnOfFactor;
+  result.isLeader = b.isEqual(isTransposed ? group : place, 0);
   return result;
 }
 
@@ -164,15 +168,13 @@ LogicalResult WorkgroupMemory::setSize() {
 }
 
 LaneValues::LaneValues(gpu::LaunchOp launch, OpBuilder &builder,
-                       int64_t numThreads, int64_t warpRows,
-                       std::optional<int64_t> mostRows)
+                       int64_t numThreads, int64_t warpRows, bool isTransposed)
     : b(launch.getLoc(), builder), numThreads(numThreads), warpRows(warpRows),
-      laneRows(warpRows / 8), numRows(numThreads / kLanesOfWarp * warpRows),
-      usedRows(std::clamp<int64_t>(
-          llvm::divideCeil(mostRows.value_or(warpRows), 8), 1, laneRows)),
+      laneRows(isTransposed ? 2 : warpRows / 8),
+      numRows(numThreads / kLanesOfWarp * warpRows), isTransposed(isTransposed),
       memory(launch) {
   b.setInsertionPointToStart(&launch.getBody().front());
-  index = emitLaneIndex(b, launch, warpRows);
+  index = emitLaneIndex(b, launch, warpRows, isTransposed);
 }
 
 std::optional<Layout> LaneValues::getLayout(VectorType type) const {
@@ -195,22 +197,9 @@ int64_t LaneValues::getNumElements(VectorType type) const {
   case Layout::Rows:
     return laneRows;
   case Layout::Columns:
-    return type.getDimSize(1) / 4;
+    return type.getDimSize(1) / (isTransposed ? 8 : 4);
   case Layout::Fragment:
-    return type.getDimSize(1) / 4 * laneRows;
-  }
-  llvm_unreachable("a layout");
-}
-
-int64_t LaneValues::getUsed(VectorType type, int64_t element) const {
-  switch (*getLayout(type)) {
-  case Layout::Columns:
-    return element;
-  case Layout::Rows:
-    return element < usedRows ? element : 0;
-  case Layout::Fragment:
-    int64_t row = getRow(element);
-    return row < usedRows ? element : (element - 2 * row) ^ 1;
+    return getBlock(type.getDimSize(1) / 8);
   }
   llvm_unreachable("a layout");
 }
@@ -218,7 +207,7 @@ int64_t LaneValues::getUsed(VectorType type, int64_t element) const {
 bool LaneValues::isKnown(Value vector) const {
   SplatElementsAttr splat;
   return scalars.contains(vector) || shared.contains(vector) ||
-         vector.getDefiningOp<vector::StepOp>() ||
+         factors.contains(vector) || vector.getDefiningOp<vector::StepOp>() ||
          (matchPattern(vector, m_Constant(&splat)) &&
           getLayout(cast<VectorType>(vector.getType())));
 }
@@ -315,14 +304,30 @@ void LaneValues::assign(ValueRange from, ValueRange to) {
 SmallVector<Value> LaneValues::rows() {
   SmallVector<Value> result;
   for (int64_t row = 0; row < laneRows; ++row)
-    result.push_back(b.add(index.firstRow, 8 * row));
+    result.push_back(b.add(index.firstRow, isTransposed ? row : 8 * row));
   return result;
 }
 
 SmallVector<Value> LaneValues::columns(int64_t count) {
   SmallVector<Value> result;
   for (int64_t first = 0; first < count; first += 8)
-    for (int64_t e = 0; e < 2; ++e)
+    for (int64_t e = 0; e < (isTransposed ? 1 : 2); ++e)
       result.push_back(b.add(index.firstColumn, first + e));
   return result;
+}
+
+SmallVector<Value> LaneValues::toFactor(ArrayRef<Value> elements) {
+  return llvm::map_to_vector(pair(elements), [&](Value both) -> Value {
+    return TransposeInWarpOp::create(b, both);
+  });
+}
+
+SmallVector<Value> LaneValues::fromFactor(ArrayRef<Value> pairs) {
+  SmallVector<Value> elements;
+  for (Value pair : pairs) {
+    Value both = TransposeInWarpOp::create(b, pair);
+    for (int64_t e : {0, 1})
+      elements.push_back(vector::ExtractOp::create(b, both, e));
+  }
+  return elements;
 }

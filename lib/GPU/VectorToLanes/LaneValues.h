@@ -32,9 +32,10 @@ inline bool hasVectors(Operation *op) {
 struct LaneIndex {
   Value thread;      ///< In the workgroup.
   Value lane;        ///< In its warp.
-  Value firstRow;    ///< R * w + g
-  Value firstColumn; ///< 2 * t
-  Value isLeader;    ///< i1: t is 0
+  Value firstRow;    ///< R * w + g, or R * w + 2 * t where it is transposed.
+  Value firstColumn; ///< 2 * t, or g.
+  Value isLeader;    ///< i1: t is 0, or g is.
+  Value rowOfFactor, columnOfFactor; ///< R * w + g, and 2 * t.
 };
 
 /// Workgroup memory of a launch, all of it dynamic. Buffers share it that are
@@ -73,15 +74,18 @@ enum class Layout { Fragment, Rows, Columns };
 ///   row slice (M)      element h
 ///   column slice (N)   element 2 * n + e
 ///
-/// where a lane has H rows, two of each 16 of its warp. Those from `usedRows`
-/// on are in no tile: nothing is computed for them alone.
+/// where a lane has H rows, two of each 16 of its warp. Where products are
+/// transposed, it has two rows e of 8, which are all that there are:
+///
+///   fragment (M, N)    element 2 * n + e  is row e, column n
+///   row slice (M)      element e
+///   column slice (N)   element n
 class LaneValues {
 public:
   /// Emits the index of the lane at the start of `launch`, and sets `b` behind
   /// it. `numThreads`, of a workgroup, are whole warps, each of `warpRows`.
-  /// Tiles have at most `mostRows`, if that is known.
   LaneValues(gpu::LaunchOp launch, OpBuilder &builder, int64_t numThreads,
-             int64_t warpRows, std::optional<int64_t> mostRows);
+             int64_t warpRows, bool isTransposed);
 
   /// Nothing for a type that is not distributed.
   std::optional<Layout> getLayout(VectorType type) const;
@@ -117,25 +121,44 @@ public:
   SmallVector<Value> columns(int64_t count);
 
   /// Where an element of a fragment is: in a slice of rows, and of columns.
-  int64_t getRow(int64_t element) const { return element / 2 % laneRows; }
-  int64_t getColumn(int64_t element) const {
-    return element / (2 * laneRows) * 2 + element % 2;
+  int64_t getRow(int64_t element) const {
+    return isTransposed ? element % 2 : element / 2 % laneRows;
   }
-  /// The element itself, or one of the first row that stands for one of a row
-  /// that is in no tile: the neighbour of that in its column, so that no pair
-  /// is in two registers of a factor, of which ptxas makes a copy for each
-  /// product.
-  int64_t getUsed(VectorType type, int64_t element) const;
-  /// The first one of a pair of neighbours in columns `2 * t` of 8.
+  int64_t getColumn(int64_t element) const {
+    return isTransposed ? element / 2
+                        : element / (2 * laneRows) * 2 + element % 2;
+  }
+  int64_t getElement(int64_t row, int64_t column) const {
+    return isTransposed ? 2 * column + row
+                        : (column / 2 * laneRows + row) * 2 + column % 2;
+  }
+  /// The first of the elements in 8 columns, and how many there are.
+  int64_t getElementsOfBlock() const { return isTransposed ? 2 : 2 * laneRows; }
+  int64_t getBlock(int64_t columns) const {
+    return columns * getElementsOfBlock();
+  }
+  /// Of a fragment that is not transposed, the first one of a pair of
+  /// neighbours in columns `2 * t` of 8.
   int64_t getPair(int64_t row, int64_t columns) const {
-    return (columns * laneRows + row) * 2;
+    return getBlock(columns) + 2 * row;
   }
 
+  /// Elements of 16 bits of a transposed fragment as pairs of neighbours in
+  /// `rowOfFactor`, of columns `2 * t` of each 8, or such pairs as a fragment.
+  SmallVector<Value> toFactor(ArrayRef<Value> elements);
+  SmallVector<Value> fromFactor(ArrayRef<Value> pairs);
+
   IndexBuilder b; ///< In front of what is converted.
-  const int64_t numThreads, warpRows, laneRows, numRows, usedRows;
+  const int64_t numThreads, warpRows, laneRows, numRows;
+  /// Whether products compute the transpose of a tile, of at most 8 rows. Else
+  /// 8 of 16 rows would be computed for nobody.
+  const bool isTransposed;
   LaneIndex index;
   WorkgroupMemory memory;
   DenseMap<Value, Value> shared; ///< Workgroup memory, by the vector read.
+  /// Pairs as of `toFactor`, of what is nothing but the first factor of
+  /// products.
+  DenseMap<Value, SmallVector<Value>> factors;
 
 private:
   bool isPassedInPairs(VectorType type) const;

@@ -36,9 +36,11 @@ namespace {
 class Distribution {
 public:
   Distribution(gpu::LaunchOp launch, OpBuilder &builder, int64_t numThreads,
-               int64_t warpRows, std::optional<int64_t> mostRows)
+               int64_t warpRows)
       : body(launch.getBody().front()),
-        lanes(launch, builder, numThreads, warpRows, mostRows), b(lanes.b) {}
+        lanes(launch, builder, numThreads, warpRows,
+              computesTranspose(launch, warpRows)),
+        b(lanes.b) {}
 
   LogicalResult run() {
     if (failed(convert(llvm::make_range(b.getInsertionPoint(), body.end()))))
@@ -133,11 +135,6 @@ private:
       types.push_back(getElementTypeOrSelf(vector));
     SmallVector<SmallVector<Value>> results(types.size());
     for (int64_t i = 0, end = lanes.getNumElements(type); i < end; ++i) {
-      if (int64_t used = lanes.getUsed(type, i); used != i) {
-        for (SmallVector<Value> &elements : results)
-          elements.push_back(Value(elements[used]));
-        continue;
-      }
       SmallVector<Value> operands;
       for (Value operand : op->getOperands())
         operands.push_back(isVector(operand) ? lanes.get(operand)[i] : operand);
@@ -197,7 +194,7 @@ private:
     return success();
   }
 
-  /// Of columns: eight of them are a pair of each of a lane's rows.
+  /// Of columns, eight at a time.
   LogicalResult convertVector(vector::ExtractStridedSliceOp op) {
     auto offset = [&](unsigned dim) {
       return cast<IntegerAttr>(op.getOffsets()[dim]).getInt();
@@ -207,9 +204,9 @@ private:
         op.getOffsets().size() != 2 || offset(0) != 0 || offset(1) % 8 != 0)
       return rejectForLanes(op);
     SmallVector<Value> source = lanes.get(op.getSource());
-    lanes.set(
-        op, SmallVector<Value>(ArrayRef(source).slice(
-                lanes.getPair(0, offset(1) / 8), lanes.getNumElements(type))));
+    lanes.set(op,
+              SmallVector<Value>(ArrayRef(source).slice(
+                  lanes.getBlock(offset(1) / 8), lanes.getNumElements(type))));
     return success();
   }
 
@@ -249,7 +246,7 @@ struct DistributeToLanes
       if (failed(warpRows) ||
           failed(Distribution(launch, builder,
                               threads.getSExtValue() - getNumProducers(launch),
-                              *warpRows, getMostRows(launch))
+                              *warpRows)
                      .run()))
         signalPassFailure();
     });

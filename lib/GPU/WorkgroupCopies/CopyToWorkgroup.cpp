@@ -65,13 +65,13 @@ bool isCopied(vector::TransferReadOp read) {
 
 /// A first factor is in registers, but for heads whose output takes them, and
 /// but for f32, of which matrix units have no exact product.
-bool isCopiedFirstFactor(vector::TransferReadOp read, int64_t warpRows,
+bool isCopiedFirstFactor(vector::TransferReadOp read, int64_t rows,
                          bool inWarpgroups) {
   // Of warpgroups, scores are of more keys.
   int64_t most = (inWarpgroups ? 64 : 128) * kRowsOfWarp;
   VectorType type = read.getVectorType();
-  return isFactor(read, 0) && (type.getDimSize(1) * warpRows > most ||
-                               type.getElementType().isF32());
+  return isFactor(read, 0) &&
+         (type.getDimSize(1) * rows > most || type.getElementType().isF32());
 }
 
 class LaunchConverter {
@@ -82,10 +82,14 @@ public:
   void run() {
     SmallVector<vector::TransferReadOp> queries, others;
     llvm::MapVector<Operation *, SmallVector<vector::TransferReadOp>> ofLoops;
+    // What lanes hold of a transpose is of its rows alone.
+    int64_t rows = computesTranspose(threads.launch, warpRows)
+                       ? kRowsOfTranspose
+                       : warpRows;
     threads.launch.walk([&](vector::TransferReadOp read) {
       if (!isCopied(read))
         return;
-      if (isCopiedFirstFactor(read, warpRows, threads.inWarpgroups)) {
+      if (isCopiedFirstFactor(read, rows, threads.inWarpgroups)) {
         queries.push_back(read);
       } else if (isFactor(read, 1)) {
         auto loop = read->getParentOfType<scf::ForOp>();
