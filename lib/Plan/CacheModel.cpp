@@ -93,18 +93,30 @@ int64_t CacheModel::getFreeBytes(int64_t workgroups, int64_t queryBytes) const {
          queryBytes;
 }
 
+int64_t CacheModel::getBlocksOfWanted(int64_t bytes, int64_t queryBytes,
+                                      Workgroup workgroup) const {
+  int64_t wanted = getWantedWorkgroups(workgroup);
+  if (wanted == getUsualWorkgroups(workgroup))
+    return 0;
+  return getFreeBytes(wanted, queryBytes) / bytes;
+}
+
+bool CacheModel::takesTurns(int64_t bytes, int64_t queryBytes,
+                            Workgroup workgroup) const {
+  return getBlocksOfWanted(bytes, queryBytes, workgroup) == 1;
+}
+
 /// Blocks in workgroup memory at most.
 static constexpr int64_t kMostStages = 4;
 
 int64_t CacheModel::getStages(int64_t bytes, int64_t queryBytes,
                               Workgroup workgroup) const {
   constexpr int64_t kLeastBytes = 48 << 10, kMostBytes = 96 << 10;
-  int64_t usual = getUsualWorkgroups(workgroup),
-          wanted = getWantedWorkgroups(workgroup);
-  int64_t ofWanted = getFreeBytes(wanted, queryBytes) / bytes;
-  if (wanted > usual && ofWanted >= 2)
-    return std::min(ofWanted, kMostStages);
-  int64_t free = std::max(getFreeBytes(usual, queryBytes), kLeastBytes);
+  if (int64_t blocks = getBlocksOfWanted(bytes, queryBytes, workgroup);
+      blocks >= 2)
+    return std::min(blocks, kMostStages);
+  int64_t free = std::max(
+      getFreeBytes(getUsualWorkgroups(workgroup), queryBytes), kLeastBytes);
   return std::clamp<int64_t>(free / bytes, 2 * bytes <= kMostBytes ? 2 : 1,
                              kMostStages);
 }
@@ -117,16 +129,16 @@ int64_t CacheModel::getStagesOfWarpgroups(int64_t bytes,
 }
 
 int64_t CacheModel::getWorkgroups(int64_t bytes, Workgroup workgroup) const {
-  int64_t ofEach = getStages(bytes, /*queryBytes=*/0, workgroup) * bytes +
-                   kReservedOfWorkgroup;
+  int64_t blocks = takesTurns(bytes, /*queryBytes=*/0, workgroup)
+                       ? 1
+                       : getStages(bytes, /*queryBytes=*/0, workgroup);
+  int64_t ofEach = blocks * bytes + kReservedOfWorkgroup;
   return std::max<int64_t>(target.getGpuSharedBytes() / ofEach, 1);
 }
 
 int64_t CacheModel::getMostKeys(int64_t bytes, Workgroup workgroup) const {
-  int64_t wanted = getWantedWorkgroups(workgroup);
-  if (wanted == getUsualWorkgroups(workgroup))
-    return std::numeric_limits<int64_t>::max();
-  return floorToPower(getFreeBytes(wanted, /*queryBytes=*/0) / (2 * bytes));
+  int64_t keys = getBlocksOfWanted(bytes, /*queryBytes=*/0, workgroup);
+  return keys == 0 ? std::numeric_limits<int64_t>::max() : floorToPower(keys);
 }
 
 int64_t CacheModel::getBytesUnderWay() const {

@@ -150,6 +150,10 @@ public:
   /// workgroups that a multiprocessor has 8 warps, if these have two blocks.
   int64_t getStages(int64_t bytes, int64_t queryBytes,
                     Workgroup workgroup) const;
+  /// Whether workgroups of fewer warps have room for one block alone, if so
+  /// many of them are to run: then keys and values are copied in turns, each
+  /// where those of the block before have been read.
+  bool takesTurns(int64_t bytes, int64_t queryBytes, Workgroup workgroup) const;
   /// The same of workgroups whose warpgroups multiply, of which the registers
   /// of a multiprocessor have room for one, with `otherBytes` beside them.
   int64_t getStagesOfWarpgroups(int64_t bytes, int64_t otherBytes) const;
@@ -157,8 +161,8 @@ public:
   /// blocks alone.
   int64_t getWorkgroups(int64_t bytes, Workgroup workgroup) const;
   /// At most as many keys of a block, a power of 2, as let a multiprocessor of
-  /// a GPU have 8 warps, which compute while others wait; no bound where there
-  /// are as many anyway. A key takes `bytes` with its value.
+  /// a GPU have 8 warps, which compute while others wait, with a block each; no
+  /// bound where there are as many anyway. A key takes `bytes` with its value.
   int64_t getMostKeys(int64_t bytes, Workgroup workgroup) const;
   /// Blocks of which it is looked up where they begin that have to be known
   /// before one is read, for its first lines to be there.
@@ -172,6 +176,9 @@ private:
   /// of fewer.
   static int64_t getUsualWorkgroups(Workgroup workgroup);
   static int64_t getWantedWorkgroups(Workgroup workgroup);
+  /// Blocks that each of the wanted ones has room for; 0 of the usual ones.
+  int64_t getBlocksOfWanted(int64_t bytes, int64_t queryBytes,
+                            Workgroup workgroup) const;
   /// What each of so many has for blocks.
   int64_t getFreeBytes(int64_t workgroups, int64_t queryBytes) const;
 

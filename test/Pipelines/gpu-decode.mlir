@@ -7,9 +7,9 @@
 // Four query heads are rows of one matrix unit, of one warp.
 // STAGES-LABEL: IR Dump After ConvertOnlineToVector
 // STAGES-NOT: attn.online
-// Of blocks of which keys are hidden, of others, and in the exact round.
+// Scores of blocks of which keys are hidden, and of others; the output of both;
+// and scores in the exact round.
 // STAGES: vector.contract {{.*}} : vector<16x64xf16>, vector<16x64xf16> into vector<16x16xf32>
-// STAGES: vector.contract {{.*}} : vector<16x16xf16>, vector<16x64xf16> into vector<16x64xf32>
 // STAGES: vector.contract {{.*}} : vector<16x64xf16>, vector<16x64xf16> into vector<16x16xf32>
 // STAGES: vector.contract {{.*}} : vector<16x16xf16>, vector<16x64xf16> into vector<16x64xf32>
 // STAGES: vector.contract {{.*}} : vector<16x64xf16>, vector<16x64xf16> into vector<16x16xf32>

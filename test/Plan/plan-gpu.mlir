@@ -90,23 +90,23 @@ func.func @lanes(%q: !q) -> !q {
 !manyq = tensor<?x8x8x128xf16>
 
 // Of one query, a workgroup has one warp: blocks are so small that an A100 has room for
-// eight of them, with two blocks each. Of two warps, there are four workgroups.
+// eight of them, with a block each. Of two warps, there are four workgroups.
 // CHECK: module attributes {attn.target
 module attributes {attn.target = #attn.target<gpu_shared_bytes = 167936>} {
 // CHECK-LABEL: func.func @one_query
-// CHECK: rows = 4, lanes = 16, head_size = 64, keys = 32, chunk = 256>
+// CHECK: rows = 4, lanes = 16, head_size = 64, keys = 64, chunk = 256>
 func.func @one_query(%q: !q, %k: !k) -> !q {
   %r = attn.attention ins(%q, %k, %k : !q, !k, !k) outs(%q : !q)
   return %r : !q
 }
 // CHECK-LABEL: func.func @one_query_of_long_heads
-// CHECK: rows = 4, lanes = 16, head_size = 128, keys = 16, chunk = 256>
+// CHECK: rows = 4, lanes = 16, head_size = 128, keys = 32, chunk = 256>
 func.func @one_query_of_long_heads(%q: !longq, %k: !longk) -> !longq {
   %r = attn.attention ins(%q, %k, %k : !longq, !longk, !longk) outs(%q : !longq)
   return %r : !longq
 }
 // CHECK-LABEL: func.func @eight_queries
-// CHECK: rows = 32, lanes = 16, head_size = 128, keys = 32, chunk = 256>
+// CHECK: rows = 32, lanes = 16, head_size = 128, keys = 64, chunk = 256>
 func.func @eight_queries(%q: !manyq, %k: !longk) -> !manyq {
   %r = attn.attention ins(%q, %k, %k : !manyq, !longk, !longk) outs(%q : !manyq)
   return %r : !manyq

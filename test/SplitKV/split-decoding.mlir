@@ -37,15 +37,15 @@ func.func @static(%q: tensor<2x2x4x64xf16>, %k: tensor<2x2x3000x64xf16>,
 // -----
 
 // How many parts there are is known when it runs. Of 128 elements, a multiprocessor has
-// room for two workgroups, or nine in more memory. The merge has the sink, and there
-// is one of the log-sum-exp.
+// room for ten workgroups with blocks of 16 keys, or, in more memory, for nine with
+// blocks of 32. The merge has the sink, and there is one of the log-sum-exp.
 // SMALL-LABEL: func.func @dynamic
 // SMALL: arith.divui %c45
 // CHECK-LABEL: func.func @dynamic
 // CHECK-SAME: %[[SINK:[^:]*]]: tensor<8xf32>
 // CHECK: %[[HEADS:.*]] = arith.muli %[[BATCH:.*]], %c8
 // CHECK: %[[POSITIVE:.*]] = arith.maxui %[[HEADS]], %c1
-// CHECK: %[[WANTED:.*]] = arith.divui %c256{{.*}}, %[[POSITIVE]]
+// CHECK: %[[WANTED:.*]] = arith.divui %c1280{{.*}}, %[[POSITIVE]]
 // CHECK: %[[MOST:.*]] = arith.ceildivui %{{.*}}, %c256
 // CHECK: %[[LEAST:.*]] = arith.minui %[[WANTED]], %[[MOST]]
 // CHECK: %[[COUNT:.*]] = arith.maxui %[[LEAST]], %c1

@@ -9,6 +9,7 @@
 #include "dialect/AttnOps.h"
 #include "dialect/Shared/IndexBuilder.h"
 #include "lib/GPU/ConvertedRows.h"
+#include "lib/GPU/OnlineToVector/BlockSoftmax.h"
 #include "lib/GPU/OnlineToVector/RegionToVector.h"
 #include "lib/Math/MathBuilder.h"
 #include "lib/Online/OnlineQuery.h"
@@ -22,8 +23,6 @@
 
 #include <array>
 #include <functional>
-#include <limits>
-#include <numbers>
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -77,26 +76,6 @@ static Value emitPositionScores(OpBuilder &builder, OnlineAttentionOp op,
                                         b.zero(element), inBounds);
 }
 
-bool attn::isRelativeToPower(OnlineAttentionOp op) {
-  return op.getBounded() && findFusedScale(op);
-}
-
-/// The difference of equal infinities would be NaN.
-constexpr double kLowest = std::numeric_limits<float>::lowest();
-
-Value attn::emitExponents(OpBuilder &builder, Location loc, Value maxima) {
-  MathBuilder b(loc, builder);
-  return arith::MaximumFOp::create(b, b.mul(maxima, std::numbers::log2e),
-                                   b.real(maxima, kLowest));
-}
-
-Value attn::emitMaxima(OpBuilder &builder, Location loc, Value exponents) {
-  MathBuilder b(loc, builder);
-  return b.select(b.isEqual(exponents, kLowest),
-                  b.real(exponents, -MathBuilder::kInfinity),
-                  b.mul(exponents, std::numbers::ln2));
-}
-
 namespace {
 
 /// Emits the attention of one block of keys, whose query and state are vectors.
@@ -135,6 +114,8 @@ public:
           state, isEmpty, [&] { return emitNoKeys(); },
           [&] { return emitSteps(); });
     };
+    if (hasFewWarps())
+      return emitStepsInTurns(isEmpty);
     if (isExact() || matchPattern(isMasked, m_Constant()))
       return emitUnlessEmpty();
     // Blocks of which all keys are visible have code of their own, from the
@@ -143,9 +124,6 @@ public:
     // What has no keys knows of its keys what the block before does.
     if (delayed)
       condition = b.bitOr(condition, delayed->isLast);
-    auto setMasked = [&](bool constant) {
-      isMasked = arith::ConstantOp::create(b, b.getBoolAttr(constant));
-    };
     return emitBranch(
         state, condition,
         [&] {
@@ -201,10 +179,8 @@ private:
     FailureOr<Value> scores = emitScores(products);
     if (failed(scores))
       return failure();
-    Softmax softmax = isRelativeToPower(op) ? emitFusedSoftmax(*scores)
-                                            : emitSoftmax(*scores);
+    BlockSoftmax softmax = emitWeights(*scores);
     auto &[output, maximum, sums] = softmax.state;
-    sums = emitSums(softmax.weights, sums);
     if (delayed) {
       Value weights = toFactor(softmax.weights); // Before the sum is there.
       output = emitWhereAny(softmax.grows, sum, softmax.factor);
@@ -216,6 +192,52 @@ private:
     output = isExact() ? emitExactSum(*scores, *kept, output)
                        : emitProduct(*kept, output);
     return llvm::to_vector(softmax.state);
+  }
+
+  /// Few warps wait for memory more than for anything else. So all blocks share
+  /// what follows the scores: no branch has products with both keys and values,
+  /// and the next keys can be copied to where these were while weights are
+  /// computed.
+  bool hasFewWarps() {
+    PlanAttr plan = getPlan(op);
+    int64_t ofWarp = plan && plan.getLanes() ? plan.getLanes() : kRowsOfWarp;
+    return !isExact() && !delayed && rows < kWarpsOfWorkgroup * ofWarp;
+  }
+
+  /// The same, where only what makes scores, and what adds to the output, is in
+  /// branches.
+  State emitStepsInTurns(Value isEmpty) {
+    Value none = real(-b.kInfinity, {rows, keys});
+    auto emitOwn = [&](bool masked) {
+      setMasked(masked);
+      return emitScores(emitScoreProducts());
+    };
+    auto emitUnlessEmpty = [&](Value other,
+                               llvm::function_ref<FailureOr<Value>()> emit) {
+      if (!isEmpty)
+        return emit();
+      return emitBranch(
+          other, isEmpty, [&]() -> FailureOr<Value> { return other; }, emit);
+    };
+    FailureOr<Value> scores = emitBranch(
+        none, isMasked,
+        [&] { return emitUnlessEmpty(none, [&] { return emitOwn(true); }); },
+        [&] { return emitOwn(false); });
+    if (failed(scores))
+      return failure();
+    auto [weights, after, grows, factor] = emitWeights(*scores);
+    FailureOr<Value> kept = emitDropout(b, op, weights);
+    if (failed(kept))
+      return failure();
+    FailureOr<Value> output =
+        emitUnlessEmpty(after[0], [&]() -> FailureOr<Value> {
+          return emitProduct(*kept, after[0]);
+        });
+    return SmallVector<Value>{*output, after[1], after[2]};
+  }
+
+  void setMasked(bool constant) {
+    isMasked = arith::ConstantOp::create(b, b.getBoolAttr(constant));
   }
 
   /// Whether products with hidden positions are left out. Rounds are written
@@ -231,63 +253,14 @@ private:
                            space));
   }
 
-  //===--------------------------------------------------------------------===//
-  // Softmax
-  //===--------------------------------------------------------------------===//
-
-  struct Softmax {
-    Value weights;
-    std::array<Value, 3> state; ///< Relative to what weights are relative to.
-    /// Whether rows are rescaled, and by what, where the output has yet to be.
-    Value grows = nullptr, factor = nullptr;
-  };
-
-  /// What `emitRescaled` gives.
-  struct Rescaled {
-    std::array<Value, 3> state;
-    Value factor = nullptr; ///< Of the output, which is to be multiplied later.
-  };
-
-  /// How far maxima may be beyond what weights are relative to, before that
-  /// becomes the maximum: mostly, nothing has to be rescaled, as in
-  /// FlashAttention-4. In natural units: weights are e^5 = 148 at most. What
-  /// they are multiplied by for dropout (A8) is all that f16 has room for, and
-  /// the exact round is seldom.
-  double getSlack() { return op.hasDropout() || isExact() ? 0.0 : 5.0; }
-
-  /// The state before the block, which is relative to `before`, and to `next`
-  /// in rows that grow, where `emitFactor` is what it is multiplied by.
-  Rescaled emitRescaled(Value grows, Value before, Value next,
-                        llvm::function_ref<Value()> emitFactor) {
+  BlockSoftmax emitWeights(Value scores) {
+    auto order = SoftmaxOrder::MaximaFirst;
     if (delayed)
-      return emitRescaledSums(grows, before, next, emitFactor);
-    std::array<Value, 3> rescaled = {state[0], before, state[2]};
-    auto branch =
-        scf::IfOp::create(b, TypeRange(ValueRange(rescaled)),
-                          AnyInWarpOp::create(b, grows), /*withElse=*/true);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(branch.elseBlock());
-    scf::YieldOp::create(b, rescaled);
-    b.setInsertionPointToStart(branch.thenBlock());
-    next = arith::MaximumFOp::create(b, before, next); // NaN stays.
-    // The difference of equal infinities would be NaN.
-    Value factor = b.select(grows, emitFactor(), b.real(next, 1.0));
-    for (Value &part : {std::ref(rescaled[0]), std::ref(rescaled[2])})
-      part = multiplyRows(part, factor);
-    rescaled[1] = b.select(grows, next, before);
-    scf::YieldOp::create(b, rescaled);
-    return {{branch.getResult(0), branch.getResult(1), branch.getResult(2)}};
-  }
-
-  /// The same without a branch, in which products of a warpgroup would end, and
-  /// without the output, which one computes.
-  Rescaled emitRescaledSums(Value grows, Value before, Value next,
-                            llvm::function_ref<Value()> emitFactor) {
-    Value factor = b.select(grows, emitFactor(), b.real(next, 1.0));
-    next = arith::MaximumFOp::create(b, before, next); // NaN stays.
-    return {{Value(), b.select(grows, next, before),
-             multiplyRows(state[2], factor)},
-            factor};
+      order = SoftmaxOrder::WhileProductsRun;
+    else if (hasFewWarps() && !getElementTypeOrSelf(query).isF32())
+      order = SoftmaxOrder::WeightsFirst; // Products of f32 take longer anyway.
+    return emitSoftmax(b, op, scores, ArrayRef(state).take_front(3),
+                       hasExponents, order);
   }
 
   /// `matrix` with rows multiplied by `factor` in warps where it grows.
@@ -299,97 +272,8 @@ private:
     b.setInsertionPointToStart(branch.elseBlock());
     scf::YieldOp::create(b, matrix);
     b.setInsertionPointToStart(branch.thenBlock());
-    scf::YieldOp::create(b, multiplyRows(matrix, factor));
+    scf::YieldOp::create(b, multiplyRows(b, matrix, factor));
     return branch.getResult(0);
-  }
-
-  Value multiplyRows(Value matrix, Value factor) {
-    return b.mul(
-        matrix,
-        broadcastTo(b, factor, cast<VectorType>(matrix.getType()).getShape()));
-  }
-
-  Softmax emitSoftmax(Value scores) {
-    Value highest = emitMaximum(scores), before = state[1];
-    Value own = fusedScale ? b.mul(highest, *fusedScale) : highest;
-    // NaN, too, is what a maximum becomes.
-    Value grows =
-        b.compare(arith::CmpFPredicate::UGT, own, b.add(before, getSlack()));
-    auto [rescaled, rest] = emitRescaled(
-        grows, before, own, [&] { return emitExp(b.sub(before, own)); });
-    // The difference of equal infinities would be NaN.
-    Value origin = orZero(rescaled[1]);
-    Value weights = fusedScale
-                        ? emitScaledWeights(scores, highest, b.sub(own, origin))
-                        : emitExp(b.sub(scores, overKeys(origin)));
-    return {weights, rescaled, grows, rest};
-  }
-
-  /// The same in fewer operations: 2^(scale log2(e) score - c), where c is the
-  /// maximum times log2(e), as it is rounded. It does not matter what weights
-  /// are relative to, as long as that is the same number for all of a row, and
-  /// not far from the maximum. Beyond what is `bounded` it may be, as products
-  /// with a scale are rounded by hundreds if they are large, and weights
-  /// overflow, or are all 0.
-  Softmax emitFusedSoftmax(Value scores) {
-    double scale = *fusedScale * std::numbers::log2e;
-    Value highest = emitMaximum(scores);
-    Value before =
-        hasExponents ? state[1] : emitExponents(b, b.getLoc(), state[1]);
-    // NaN, too, is what a maximum becomes.
-    Value grows =
-        b.compare(arith::CmpFPredicate::UGT,
-                  b.fma(highest, b.real(highest, scale), b.negate(before)),
-                  b.real(highest, getSlack() * std::numbers::log2e));
-    Value next = b.mul(highest, scale);
-    auto [rescaled, rest] = emitRescaled(
-        grows, before, next, [&] { return b.exp2(b.sub(before, next)); });
-    Value weights = b.exp2(b.fma(scores, real(scale, {rows, keys}),
-                                 overKeys(b.negate(rescaled[1]))));
-    if (!hasExponents)
-      rescaled[1] = emitMaxima(b, b.getLoc(), rescaled[1]);
-    return {weights, rescaled, grows, rest};
-  }
-
-  Value orZero(Value maximum) {
-    return b.select(b.isEqual(maximum, -b.kInfinity), b.real(maximum, 0.0),
-                    maximum);
-  }
-
-  /// `before` and the sums of rows, or of columns of each row whose number has
-  /// the same remainder, which takes nothing from other lanes.
-  Value emitSums(Value weights, Value before) {
-    auto type = cast<VectorType>(before.getType());
-    if (type.getRank() == 1)
-      return vector::MultiDimReductionOp::create(
-          b, weights, before, {false, true}, vector::CombiningKind::ADD);
-    SmallVector<Value> parts;
-    for (int64_t column = 0; column < keys; column += type.getDimSize(1))
-      parts.push_back(vector::ExtractStridedSliceOp::create(
-          b, weights, ArrayRef<int64_t>{0, column}, type.getShape(),
-          ArrayRef<int64_t>{1, 1}));
-    // One after the other, as weights are computed: in a tree, all would be
-    // there before the first product.
-    Value sum = parts.front();
-    for (Value part : ArrayRef(parts).drop_front())
-      sum = b.add(sum, part);
-    return b.add(before, sum);
-  }
-
-  Value emitMaximum(Value scores) {
-    return vector::MultiDimReductionOp::create(
-        b, scores, real(-b.kInfinity, {rows}), {false, true},
-        vector::CombiningKind::MAXIMUMF);
-  }
-
-  /// e^(scale (score - highest) + rest). What is subtracted is subtracted
-  /// first: products with the scale are rounded, by hundreds if they are large.
-  Value emitScaledWeights(Value scores, Value highest, Value rest) {
-    // The difference of equal infinities would be NaN.
-    Value difference = b.sub(scores, overKeys(orZero(highest)));
-    Value factor = real(*fusedScale * std::numbers::log2e, {rows, keys});
-    rest = b.mul(rest, std::numbers::log2e);
-    return b.exp2(b.fma(difference, factor, overKeys(rest)));
   }
 
   //===--------------------------------------------------------------------===//
@@ -399,20 +283,19 @@ private:
   /// The same of one value, in one branch where the condition is constant.
   FailureOr<Value> emitBranch(Value like, Value condition,
                               llvm::function_ref<FailureOr<Value>()> emitThen,
-                              llvm::function_ref<Value()> emitElse) {
+                              llvm::function_ref<FailureOr<Value>()> emitElse) {
     if (matchPattern(condition, m_Zero()))
       return emitElse();
     if (matchPattern(condition, m_One()))
       return emitThen();
+    auto toState = [](FailureOr<Value> value) -> State {
+      if (failed(value))
+        return failure();
+      return SmallVector<Value>{*value};
+    };
     State result = emitBranch(
-        ValueRange(like), condition,
-        [&]() -> State {
-          FailureOr<Value> value = emitThen();
-          if (failed(value))
-            return failure();
-          return SmallVector<Value>{*value};
-        },
-        [&]() -> State { return SmallVector<Value>{emitElse()}; });
+        ValueRange(like), condition, [&] { return toState(emitThen()); },
+        [&] { return toState(emitElse()); });
     if (failed(result))
       return failure();
     return result->front();
@@ -601,11 +484,6 @@ private:
                                           vector::IteratorType::parallel,
                                           vector::IteratorType::reduction});
   }
-
-  Value overKeys(Value ofRows) { return broadcastTo(b, ofRows, {rows, keys}); }
-
-  /// e^x = 2^(x log2(e)), of differences, which may overflow to -inf only.
-  Value emitExp(Value x) { return b.exp2(b.mul(x, std::numbers::log2e)); }
 
   Value realScalar(Type type, double value) {
     return arith::ConstantOp::create(b, b.getFloatAttr(type, value));

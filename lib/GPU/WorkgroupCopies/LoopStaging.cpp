@@ -19,6 +19,20 @@
 // and no thread still reads the stage of iteration i - 1, which the new copies
 // go to. A group may be empty, so that there is one of each iteration.
 //
+// Where workgroup memory has room for one block alone, tiles take turns, in the
+// order in which an iteration reads them, here keys and values:
+//
+//   start the copy of the first keys
+//   for i
+//     wait for the keys; barrier
+//     start the copy of the values of i, as those of i - 1 have been read
+//     the products with keys
+//     barrier
+//     start the copy of the keys of i + 1
+//     weights
+//     wait for the values; barrier
+//     the products with values
+//
 // With producers, which are other threads, and two mbarriers for each stage, of
 // which one tells that it is full and one that it is empty:
 //
@@ -70,9 +84,12 @@ struct StagedTile {
   SmallVector<vector::TransferReadOp> reads;
   Value buffer;
   Value isAligned = nullptr; ///< Before the loop; null if it is not known.
+  /// Of the loop's body: the first and the last one that have reads or uses.
+  Operation *firstReader = nullptr, *lastReader = nullptr;
   /// What the first address of a thread grows by in each iteration; null if it
   /// is not known.
   Value distance = nullptr;
+  Value address = nullptr; ///< Of the next copy; null without a distance.
 };
 
 /// Stages one loop.
@@ -97,24 +114,31 @@ public:
       tile.reads.push_back(read);
     }
     tiles = llvm::to_vector(llvm::make_second_range(ofSources.takeVector()));
-    numStages = getNumStages(queryBytes, warpRows);
+    for (StagedTile &tile : tiles)
+      findReaders(tile);
+    chooseStages(queryBytes, warpRows);
   }
 
   LogicalResult run() {
-    if (numStages < 2 || !areFoundAhead())
+    if ((numStages < 2 && !inTurns) || !areFoundAhead())
       return failure();
     if (hasProducers())
       barriers = allocateStageBarriers(consumers, numStages);
     for (StagedTile &tile : tiles)
       prepare(tile);
     findBranches();
-    SmallVector<Value> carried = emitPrologue();
+    SmallVector<Value> carried =
+        inTurns ? emitPrologueOfTurns() : emitPrologue();
     replaceLoop(carried);
-    size_t count = carried.size();
+    ValueRange own = loop.getRegionIterArgs().take_back(carried.size());
     b.setInsertionPointToStart(loop.getBody());
-    emitIteration(loop.getRegionIterArgs().take_back(count));
-    Value stage = toIndex(
-        loop.getRegionIterArgs().take_back(count)[hasProducers() ? 0 : 1]);
+    Value stage = b.index(0);
+    if (inTurns) {
+      emitIterationOfTurns(own);
+    } else {
+      emitIteration(own);
+      stage = toIndex(own[hasProducers() ? 0 : 1]);
+    }
     for (StagedTile &tile : tiles)
       for (vector::TransferReadOp read : tile.reads) {
         b.setInsertionPoint(read);
@@ -135,19 +159,51 @@ private:
 
   bool hasProducers() const { return threads.first > 0; }
 
-  int64_t getNumStages(int64_t queryBytes, int64_t warpRows) {
+  void chooseStages(int64_t queryBytes, int64_t warpRows) {
     int64_t bytes = 0, size = 0;
     for (const StagedTile &tile : tiles) {
       bytes += getTileBytes(threads, tile.type);
       size = std::max(size, tile.type.getShape().back());
     }
     CacheModel model(getTarget(loop));
-    return threads.inWarpgroups
-               ? model.getStagesOfWarpgroups(bytes,
-                                             queryBytes + getBytesInLoop())
-               : model.getStages(
-                     bytes, queryBytes,
-                     {threads.number / kLanesOfWarp, warpRows, size});
+    CacheModel::Workgroup workgroup = {threads.number / kLanesOfWarp, warpRows,
+                                       size};
+    inTurns = !hasProducers() && areReadInTurns() &&
+              model.takesTurns(bytes, queryBytes, workgroup);
+    if (inTurns)
+      numStages = 1;
+    else if (threads.inWarpgroups)
+      numStages =
+          model.getStagesOfWarpgroups(bytes, queryBytes + getBytesInLoop());
+    else
+      numStages = model.getStages(bytes, queryBytes, workgroup);
+  }
+
+  void findReaders(StagedTile &tile) {
+    auto include = [&](Operation *op) {
+      Operation *reader = loop.getBody()->findAncestorOpInBlock(*op);
+      if (!tile.firstReader || reader->isBeforeInBlock(tile.firstReader))
+        tile.firstReader = reader;
+      if (!tile.lastReader || tile.lastReader->isBeforeInBlock(reader))
+        tile.lastReader = reader;
+    };
+    for (vector::TransferReadOp read : tile.reads) {
+      include(read);
+      for (Operation *user : ConvertedRows(read).rows.getUsers())
+        include(user);
+    }
+  }
+
+  /// Whether an iteration is through with a tile before it reads the next one.
+  /// Sorts tiles so.
+  bool areReadInTurns() {
+    llvm::sort(tiles, [](const StagedTile &x, const StagedTile &y) {
+      return x.firstReader->isBeforeInBlock(y.firstReader);
+    });
+    for (size_t i = 1; i < tiles.size(); ++i)
+      if (!tiles[i - 1].lastReader->isBeforeInBlock(tiles[i].firstReader))
+        return false;
+    return tiles.size() > 1;
   }
 
   /// Of workgroup memory that iterations use on their own.
@@ -241,7 +297,7 @@ private:
   /// as much.
   void findBranches() {
     // Those of more stages would take registers of kernels that have few.
-    if (numStages > 3 || hasProducers() || loadsAhead())
+    if (numStages > 3 || inTurns || hasProducers() || loadsAhead())
       return;
     llvm::SmallSetVector<Operation *, 2> found;
     for (StagedTile &tile : tiles)
@@ -297,39 +353,42 @@ private:
         Variable(left, ValueRange{loop.getUpperBound(), iv}));
   }
 
-  /// Copies what iteration `iv` reads, if there is such a one; the group.
-  /// Threads have `addresses`, where they are known.
-  Value emitCopies(Value iv, Value stage, ValueRange addresses) {
+  /// Copies what iteration `iv` reads of `tiles`, if there is such a one; the
+  /// group.
+  Value emitCopies(ArrayRef<StagedTile> tiles, Value iv, Value stage) {
     Value exists = b.isLess(iv, loop.getUpperBound());
     if (loadsAhead())
-      b.when(exists, [&] { emitCopiesAhead(iv, stage, addresses, nullptr); });
+      b.when(exists, [&] { emitCopiesAhead(tiles, iv, stage, nullptr); });
     else
-      emitCopiesAhead(iv, stage, addresses, exists);
+      emitCopiesAhead(tiles, iv, stage, exists);
+    return emitGroup();
+  }
+
+  Value emitGroup() {
     return nvgpu::DeviceAsyncCreateGroupOp::create(
         b, nvgpu::DeviceAsyncTokenType::get(b.getContext()), ValueRange());
   }
 
   /// The same of producers, who wait until a stage is empty, unless it has
   /// never been full.
-  void emitProducedCopies(Value iv, Value stage, ValueRange addresses,
-                          Value parity = nullptr) {
+  void emitProducedCopies(Value iv, Value stage, Value parity = nullptr) {
     b.when(b.isLess(iv, loop.getUpperBound()), [&] {
       if (parity)
         emitWait(b, barriers, numStages, StageBarrier::Empty, stage, parity);
-      emitCopiesAhead(iv, stage, addresses, nullptr);
+      emitCopiesAhead(tiles, iv, stage, nullptr);
       emitArriveOfCopies(b, barriers, numStages, stage);
     });
   }
 
   /// Of an iteration that there is if `exists`, or anyway if that is null.
-  void emitCopiesAhead(Value iv, Value stage, ValueRange addresses,
+  void emitCopiesAhead(ArrayRef<StagedTile> tiles, Value iv, Value stage,
                        Value exists) {
     LaterIteration iteration(b, loop, iv);
     // Copies may share what they need.
     SmallVector<TileSource> sources;
     SmallVector<Value> conditions, areAligned, views;
     Value isSimple = b.boolean(true);
-    for (StagedTile &tile : tiles) {
+    for (const StagedTile &tile : tiles) {
       TileSource source = findSource(tile, iteration);
       sources.push_back(source);
       conditions.push_back(emitCondition(tile, iteration));
@@ -352,14 +411,8 @@ private:
     auto branch = scf::IfOp::create(b, isSimple, /*withElseRegion=*/true);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(branch.thenBlock());
-    for (auto [tile, source, view] : llvm::zip_equal(tiles, sources, views)) {
-      Value address;
-      if (tile.distance) {
-        address = addresses.front();
-        addresses = addresses.drop_front();
-      }
-      emitWholeTileCopy(b, threads, source, view, address);
-    }
+    for (auto [tile, source, view] : llvm::zip_equal(tiles, sources, views))
+      emitWholeTileCopy(b, threads, source, view, tile.address);
     b.setInsertionPointToStart(branch.elseBlock());
     for (auto [source, condition, isAligned, view] :
          llvm::zip_equal(sources, conditions, areAligned, views)) {
@@ -379,16 +432,16 @@ private:
     // What shares the memory, or the loop if it ran before, may be read still.
     gpu::BarrierOp::create(b);
     Value group, iv = loop.getLowerBound();
-    SmallVector<Value> addresses = emitAddresses(iv);
+    emitAddresses(iv);
     for (int64_t stage = 0; stage < numStages - 1; ++stage) {
-      group = emitCopies(iv, b.index(stage), addresses);
+      group = emitCopies(tiles, iv, b.index(stage));
       iv = b.add(iv, loop.getStep());
-      addresses = emitNextAddresses(addresses);
+      emitNextAddresses(tiles);
     }
     SmallVector<Value> carried = {group, stageNumber(0)};
     if (numStages > 2)
       carried.push_back(stageNumber(numStages - 1));
-    llvm::append_range(carried, addresses);
+    llvm::append_range(carried, getAddresses());
     iv = loop.getLowerBound();
     for (int64_t stage = 0; stage < numStages - 1; ++stage) {
       llvm::append_range(carried, emitBranchConditions(iv));
@@ -405,45 +458,74 @@ private:
     emitInit(b, barriers, numStages, consumers, threads);
     emitBarrierOfAll(b, consumers);
     Value iv = loop.getLowerBound();
-    SmallVector<Value> addresses = emitAddresses(iv);
+    emitAddresses(iv);
+    SmallVector<Value> first = getAddresses();
     auto producers = ProducersOp::create(b);
     OpBuilder::InsertionGuard guard(b);
     b.createBlock(&producers.getBody());
     emitBarrierOfAll(b, consumers);
     emitBarrierOfAll(b, consumers);
-    SmallVector<Value> next(addresses);
     for (int64_t stage = 0; stage < numStages - 1; ++stage) {
-      emitProducedCopies(iv, b.index(stage), next);
+      emitProducedCopies(iv, b.index(stage));
       iv = b.add(iv, loop.getStep());
-      next = emitNextAddresses(next);
+      emitNextAddresses(tiles);
     }
     b.setInsertionPoint(producers);
+    setAddresses(first);
     for (int64_t stage = 0; stage < numStages - 1; ++stage)
-      addresses = emitNextAddresses(addresses);
+      emitNextAddresses(tiles);
     SmallVector<Value> carried = {stageNumber(0), stageNumber(0)};
     if (numStages > 2)
       carried.push_back(stageNumber(numStages - 1));
-    llvm::append_range(carried, addresses);
+    llvm::append_range(carried, getAddresses());
     return carried;
   }
 
-  SmallVector<Value> emitAddresses(Value iv) {
+  /// What the loop carries beside its own: the groups of the tiles that are
+  /// copied an iteration ahead, and the addresses of the copies that it starts.
+  SmallVector<Value> emitPrologueOfTurns() {
+    // What shares the memory, or the loop if it ran before, may be read still.
+    gpu::BarrierOp::create(b);
+    Value iv = loop.getLowerBound();
+    emitAddresses(iv);
+    SmallVector<Value> carried;
+    for (StagedTile &tile : MutableArrayRef(tiles).drop_back()) {
+      carried.push_back(emitCopies(tile, iv, b.index(0)));
+      emitNextAddresses(tile);
+    }
+    llvm::append_range(carried, getAddresses());
+    return carried;
+  }
+
+  void emitAddresses(Value iv) {
     LaterIteration iteration(b, loop, iv);
+    for (StagedTile &tile : tiles)
+      if (tile.distance)
+        tile.address = emitFirstAddress(
+            b, threads, findSource(tile, iteration),
+            emitTileView(b, tile.buffer, b.index(0), tile.type));
+  }
+
+  void emitNextAddresses(MutableArrayRef<StagedTile> tiles) {
+    for (StagedTile &tile : tiles)
+      if (tile.distance)
+        tile.address = b.add(tile.address, tile.distance);
+  }
+
+  SmallVector<Value> getAddresses() {
     SmallVector<Value> addresses;
     for (StagedTile &tile : tiles)
       if (tile.distance)
-        addresses.push_back(emitFirstAddress(
-            b, threads, findSource(tile, iteration),
-            emitTileView(b, tile.buffer, b.index(0), tile.type)));
+        addresses.push_back(tile.address);
     return addresses;
   }
 
-  SmallVector<Value> emitNextAddresses(ValueRange addresses) {
-    SmallVector<Value> next;
+  void setAddresses(ValueRange addresses) {
     for (StagedTile &tile : tiles)
-      if (tile.distance)
-        next.push_back(b.add(addresses[next.size()], tile.distance));
-    return next;
+      if (tile.distance) {
+        tile.address = addresses.front();
+        addresses = addresses.drop_front();
+      }
   }
 
   /// Of 32 bits, which are enough, and take half of the instructions.
@@ -466,19 +548,16 @@ private:
     Value group = carried[0], stage = carried[1];
     // Of this iteration, and of those whose copies are under way.
     size_t numConditions = branches.size() * size_t(numStages - 1);
-    ValueRange conditions = carried.take_back(numConditions),
-               addresses = carried.drop_front(numStages > 2 ? 3 : 2)
-                               .drop_back(numConditions);
-    nvgpu::DeviceAsyncWaitOp::create(b, group,
-                                     b.getI32IntegerAttr(numStages - 2));
-    emitCopyBarrier(b, threads);
+    ValueRange conditions = carried.take_back(numConditions);
+    setAddresses(carried.drop_front(numStages > 2 ? 3 : 2));
+    emitWaitForCopies(group, numStages - 2);
     Value after = emitStageAfter(stage), ahead = emitIterationAhead(),
           last = numStages == 2 ? after : carried[2];
-    SmallVector<Value> next = {emitCopies(ahead, toIndex(last), addresses),
-                               after};
+    SmallVector<Value> next = {emitCopies(tiles, ahead, toIndex(last)), after};
     if (numStages > 2)
       next.push_back(stage);
-    llvm::append_range(next, emitNextAddresses(addresses));
+    emitNextAddresses(tiles);
+    llvm::append_range(next, getAddresses());
     llvm::append_range(next, conditions.drop_front(branches.size()));
     llvm::append_range(next, emitBranchConditions(ahead));
     for (auto [branch, condition] :
@@ -487,9 +566,46 @@ private:
     carry(next);
   }
 
+  /// Waits until all threads have copied a group, after which there are
+  /// `younger` ones.
+  void emitWaitForCopies(Value group, int64_t younger) {
+    nvgpu::DeviceAsyncWaitOp::create(b, group, b.getI32IntegerAttr(younger));
+    emitCopyBarrier(b, threads);
+  }
+
+  /// Of tiles, the last one is copied in the iteration that reads it, as soon
+  /// as there is a barrier anyway behind the last iteration's reads.
+  void emitIterationOfTurns(ValueRange carried) {
+    auto number = int64_t(tiles.size());
+    MutableArrayRef<StagedTile> ahead = MutableArrayRef(tiles).drop_back();
+    StagedTile &last = tiles.back();
+    Value iv = loop.getInductionVar(), later = b.add(iv, loop.getStep());
+    setAddresses(carried.drop_front(ahead.size()));
+    emitWaitForCopies(carried.front(), number - 2);
+    emitCopiesAhead(last, iv, b.index(0), /*exists=*/nullptr);
+    Value group = emitGroup();
+    SmallVector<Value> next;
+    for (auto [tile, own] :
+         llvm::zip_equal(ahead, carried.take_front(ahead.size()))) {
+      if (&tile != &ahead.front()) {
+        b.setInsertionPoint(tile.firstReader);
+        emitWaitForCopies(own, number - 1);
+      }
+      b.setInsertionPointAfter(tile.lastReader);
+      emitCopyBarrier(b, threads);
+      next.push_back(emitCopies(tile, later, b.index(0)));
+    }
+    b.setInsertionPoint(last.firstReader);
+    emitWaitForCopies(group, number - 1);
+    b.setInsertionPoint(loop.getBody()->getTerminator());
+    emitNextAddresses(tiles);
+    llvm::append_range(next, getAddresses());
+    carry(next);
+  }
+
   void emitIterationOfProducers(ValueRange carried) {
     Value stage = carried[0], parity = carried[1];
-    ValueRange addresses = carried.drop_front(numStages > 2 ? 3 : 2);
+    setAddresses(carried.drop_front(numStages > 2 ? 3 : 2));
     Value after = emitStageAfter(stage),
           last = numStages == 2 ? after : carried[2];
     auto isEqual = [&](Value x, int64_t y) -> Value {
@@ -504,7 +620,7 @@ private:
     b.createBlock(&producers.getBody());
     // Behind the first stage, the one before is full for the next time. A stage
     // that never was empty is taken for one that has been before.
-    emitProducedCopies(emitIterationAhead(), toIndex(last), addresses,
+    emitProducedCopies(emitIterationAhead(), toIndex(last),
                        flipIf(isEqual(stage, 0)));
     b.setInsertionPointAfter(producers);
     emitWait(b, barriers, numStages, StageBarrier::Full, toIndex(stage),
@@ -513,7 +629,8 @@ private:
     SmallVector<Value> next = {after, flipIf(isEqual(after, 0))};
     if (numStages > 2)
       next.push_back(stage);
-    llvm::append_range(next, emitNextAddresses(addresses));
+    emitNextAddresses(tiles);
+    llvm::append_range(next, getAddresses());
     carry(next);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPoint(loop.getBody()->getTerminator());
@@ -549,7 +666,8 @@ private:
   IndexBuilder b;
   SmallVector<StagedTile> tiles;
   SmallVector<scf::IfOp> branches; ///< Decided with the copies.
-  int64_t numStages;
+  int64_t numStages = 0;
+  bool inTurns = false; ///< Each tile is alone in its one buffer.
 };
 
 } // namespace
