@@ -47,13 +47,13 @@
 // CHECK-NOT: nvvm.cp.async
 // CHECK: } else {
 // CHECK: scf.if %[[MORE]]
-// 8 neighbours in a row, and 8 rows at once; nothing is read of rows after the last.
-// CHECK: scf.for %[[ROW:.*]] = %{{.*}} to %c64 step %c8
+// 4 neighbours in a row, and 16 rows at once; nothing is read of rows after the last.
+// CHECK: scf.for %[[ROW:.*]] = %{{.*}} to %c64 step %c16
 // CHECK: %[[IS:.*]] = arith.cmpi slt, %[[ROW]], %[[ROWS]]
 // CHECK: scf.if %{{.*}} {
 // CHECK: %[[COUNT:.*]] = arith.select %[[IS]], %c8, %c0
 // CHECK: nvgpu.device_async_copy %[[SOURCE]][%[[ROW]], %[[COLUMN:.*]]], %{{.*}}[%[[ROW]], %[[COLUMN]]], 8, %[[COUNT]] {bypassL1}
-// CHECK-COUNT-3: nvgpu.device_async_copy
+// CHECK-COUNT-7: nvgpu.device_async_copy
 // CHECK-NOT: nvgpu.device_async_copy
 // CHECK: } else {
 // CHECK: scf.for
@@ -171,22 +171,30 @@ func.func @branch(%bound: index, %y: !rows, %out: memref<32x256xf32>, %n: index)
 !rows = memref<?x64xf16>
 !block = memref<?x64xf16, strided<[64, 1], offset: ?>>
 
-// Three warps copy 12 rows at once. Of 64, 5 rounds leave 4, which the first 4 times 8
-// threads copy.
+// Three warps copy 24 rows at once, of which neighbours in a row of 64 elements have two
+// chunks each. Of 64 rows, 2 rounds leave 16, which the first 16 times 4 threads copy.
+// Of 8 rows that one thread after another has, those that write at once are 4 apart.
 // CHECK-LABEL: func.func @uneven
 // CHECK: gpu.launch
-// CHECK: %[[OWN:.*]] = arith.divui %{{.*}}, %c8
+// CHECK: %[[TH:.*]] = arith.divui %{{.*}}, %c4
+// CHECK: %[[EIGHTH:.*]] = arith.remui %[[TH]], %c8
+// CHECK: %[[HALF:.*]] = arith.divui %[[EIGHTH]], %c2
+// CHECK: %[[ODD:.*]] = arith.remui %[[TH]], %c2
+// CHECK: %[[FAR:.*]] = arith.muli %[[ODD]], %c4
+// CHECK: %[[IN:.*]] = arith.addi %[[HALF]], %[[FAR]]
+// CHECK: %[[FIRST:.*]] = arith.subi %[[TH]], %[[EIGHTH]]
+// CHECK: %[[OWN:.*]] = arith.addi %[[FIRST]], %[[IN]]
 // CHECK: scf.for %{{[^ ]*}} = %c0 to %{{[^ ]*}} step %c64
 // CHECK: gpu.barrier
 // CHECK: scf.if
-// CHECK-COUNT-5: nvvm.cp.async
+// CHECK-COUNT-4: nvvm.cp.async
 // CHECK-NOT: nvvm.cp.async
-// CHECK: %[[HAS:.*]] = arith.cmpi slt, %[[OWN]], %c4
+// CHECK: %[[HAS:.*]] = arith.cmpi slt, %[[OWN]], %c16
 // CHECK-NEXT: scf.if %[[HAS]]
-// CHECK: nvvm.cp.async
+// CHECK-COUNT-2: nvvm.cp.async
 // CHECK-NOT: nvvm.cp.async
 // CHECK: } else {
-// CHECK: scf.for {{.*}} to %c64 step %c12
+// CHECK: scf.for {{.*}} to %c64 step %c24
 func.func @uneven(%y: !rows, %out: memref<48x64xf32>, %n: index) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -453,6 +461,72 @@ func.func @converted(%y: !rows, %scales: memref<?xf32>, %out: memref<32x48xf32>,
       scf.yield %t : vector<32x48xf32>
     }
     vector.transfer_write %s, %out[%c0, %c0] {in_bounds = [true, true]} : vector<32x48xf32>, memref<32x48xf32>
+    gpu.terminator
+  }
+  return
+}
+
+// -----
+
+!rows = memref<?x128xf16>
+!block = memref<?x128xf16, strided<[128, 1], offset: ?>>
+
+// One warp, of which a multiprocessor is to have eight: each has room for one block of
+// keys and values. Each of them is copied as soon as the one before has been read.
+// CHECK-LABEL: func.func @turns
+// CHECK-SAME: %[[K:[^,]*]]: memref<?x128xf16>, %[[V:[^,]*]]: memref<?x128xf16>
+// CHECK-DAG: %[[OF_K:.*]] = memref.alloca() : memref<1x16x136xf16, #gpu.address_space<workgroup>>
+// CHECK-DAG: %[[OF_V:.*]] = memref.alloca() : memref<1x16x136xf16, #gpu.address_space<workgroup>>
+// The first keys, and no values.
+// CHECK: gpu.barrier
+// CHECK-COUNT-8: nvvm.cp.async
+// CHECK-NOT: nvvm.cp.async
+// CHECK: %[[FIRST:.*]] = nvgpu.device_async_create_group
+// CHECK: scf.for %[[I:[^ ]*]] = %c0 to %{{.*}} step %c16 iter_args(%{{[^ ]*}} = %{{[^ ]*}}, %[[KEYS:.*]] = %[[FIRST]], %{{.*}}, %{{.*}})
+// CHECK: nvgpu.device_async_wait %[[KEYS]] {numGroups = 0 : i32}
+// CHECK-NEXT: gpu.barrier
+// CHECK: memref.subview %[[V]][%[[I]], 0]
+// CHECK-COUNT-8: nvvm.cp.async
+// CHECK-NOT: nvvm.cp.async
+// CHECK: %[[VALUES:.*]] = nvgpu.device_async_create_group
+// CHECK-NOT: gpu.barrier
+// CHECK: vector.contract
+// CHECK-NEXT: gpu.barrier
+// CHECK: memref.subview %[[K]][%{{.*}}, 0]
+// CHECK-COUNT-8: nvvm.cp.async
+// CHECK-NOT: nvvm.cp.async
+// CHECK: %[[NEXT:.*]] = nvgpu.device_async_create_group
+// CHECK: nvgpu.device_async_wait %[[VALUES]] {numGroups = 1 : i32}
+// CHECK-NEXT: gpu.barrier
+// CHECK-NOT: gpu.barrier
+// CHECK: vector.contract
+// CHECK-NOT: gpu.barrier
+// CHECK: scf.yield %{{.*}}, %[[NEXT]], %{{.*}}, %{{.*}} :
+func.func @turns(%k: !rows, %v: !rows, %out: memref<16x128xf32>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  %c32 = arith.constant 32 : index
+  %h0 = arith.constant 0.0 : f16
+  %none = arith.constant dense<0.0> : vector<16x16xf32>
+  %zero = arith.constant dense<0.0> : vector<16x128xf32>
+  %q = arith.constant dense<1.0> : vector<16x128xf16>
+  gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
+             threads(%tx, %ty, %tz) in (%sx = %c32, %sy = %c1, %sz = %c1) {
+    %sum = scf.for %i = %c0 to %n step %c16 iter_args(%r = %zero) -> (vector<16x128xf32>) {
+      %count = affine.min affine_map<(d0)[s0] -> (s0 - d0, 16)>(%i)[%n]
+      %keys = memref.subview %k[%i, 0] [%count, 128] [1, 1] : !rows to !block
+      %values = memref.subview %v[%i, 0] [%count, 128] [1, 1] : !rows to !block
+      %a = vector.transfer_read %keys[%c0, %c0], %h0 {in_bounds = [false, true]} : !block, vector<16x128xf16>
+      %s = vector.contract {indexing_maps = [affine_map<(q, j, d) -> (q, d)>, affine_map<(q, j, d) -> (j, d)>, affine_map<(q, j, d) -> (q, j)>], iterator_types = ["parallel", "parallel", "reduction"]}
+          %q, %a, %none : vector<16x128xf16>, vector<16x128xf16> into vector<16x16xf32>
+      %w = arith.truncf %s : vector<16x16xf32> to vector<16x16xf16>
+      %b = vector.transfer_read %values[%c0, %c0], %h0 {in_bounds = [false, true]} : !block, vector<16x128xf16>
+      %o = vector.contract {indexing_maps = [affine_map<(q, d, j) -> (q, j)>, affine_map<(q, d, j) -> (j, d)>, affine_map<(q, d, j) -> (q, d)>], iterator_types = ["parallel", "parallel", "reduction"]}
+          %w, %b, %r : vector<16x16xf16>, vector<16x128xf16> into vector<16x128xf32>
+      scf.yield %o : vector<16x128xf32>
+    }
+    vector.transfer_write %sum, %out[%c0, %c0] {in_bounds = [true, true]} : vector<16x128xf32>, memref<16x128xf32>
     gpu.terminator
   }
   return

@@ -120,17 +120,15 @@ public:
         elementBytes(getElementBytes(cast<MemRefType>(source.getType()))),
         chunkSize(kChunkBytes / getElementBytes(type)),
         chunks(tileColumns / chunkSize),
-        neighbours(
-            std::gcd(std::min<int64_t>(8, numThreads), chunks & -chunks)),
+        neighbours(std::gcd(chooseNeighbours(), chunks & -chunks)),
         rowsAtOnce(numThreads / neighbours),
         numRows(b.createOrFold<memref::DimOp>(source, 0)),
         numColumns(cast<MemRefType>(source.getType()).getDimSize(1)),
-        firstRow(b.div(thread, b.index(neighbours))),
-        place(b.rem(thread, b.index(neighbours))) {}
+        firstRow(emitFirstRow()), place(b.rem(thread, b.index(neighbours))) {}
 
   /// A row is copied by neighbours, as many as divide both it and the
-  /// workgroup, up to a line of 128 bytes; each of them is in the same columns
-  /// of every row. A loop goes through the rows.
+  /// workgroup; each of them is in the same columns of every row. A loop goes
+  /// through the rows.
   void emitLoop(Value isAligned) {
     if (!hasWholeChunks())
       isAligned = b.boolean(false);
@@ -183,6 +181,26 @@ public:
   }
 
 private:
+  /// As many as have a line of 128 bytes, or half as many where each thread has
+  /// a row even so: then they have more of a row, in which they share
+  /// addresses.
+  int64_t chooseNeighbours() {
+    constexpr int64_t kOfLine = 8, kOfHalf = 4;
+    return !inPanels && numThreads <= kOfHalf * tileRows ? kOfHalf : kOfLine;
+  }
+
+  /// Of eight threads, which write at once, those of half a line have a row
+  /// that is four rows behind that of the others: rows are an odd multiple of
+  /// 16 bytes long, so that the two are in different banks.
+  Value emitFirstRow() {
+    Value row = b.div(thread, b.index(neighbours));
+    if (inPanels || neighbours != 4)
+      return row;
+    Value eighth = b.rem(row, 8);
+    Value inEight = b.add(b.div(eighth, b.index(2)), b.mul(b.rem(row, 2), 4));
+    return b.add(b.sub(row, eighth), inEight);
+  }
+
   /// Each address of a row is the one before and what is between two rows, of
   /// which registers hold one. Of memrefs it would be a product of the row and
   /// the stride, in 64 bits, or a register for each.
