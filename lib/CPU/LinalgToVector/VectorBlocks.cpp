@@ -42,6 +42,11 @@ void VectorBlocks::emit(Value row, Value column, int64_t numRows,
                   !contraction.hasPairs() && numVectors % 2 == 0;
   if (splitsColumns)
     reorderColumns(acc, numRows, splitLanes);
+  // The more steps at once, the earlier LLVM moves loads of scalars, which
+  // spill where sums and the scalars of one step fill the registers; one alone
+  // has too much of the loop's own.
+  int64_t scalars = loadsScalarsLate ? 0 : numRows;
+  stepsAtOnce = numRows * numVectors + scalars < numRegisters ? 2 : 1;
   cutShares(row, column, numRows, numVectors);
   SmallVector<Value> rowsOfA = rows;
   if (contraction.hasRowsApart() && numRows > 1)
@@ -200,8 +205,8 @@ void VectorBlocks::cutShares(Value row, Value column, int64_t numRows,
           steps = contraction.mostSteps;
   unsigned depth = contraction.getNumContracted();
   bool isStatic = ShapedType::isStatic(contraction.getNumSteps(depth - 1));
-  stepsPerShare = isStatic ? 2 : 1;
-  // Of a known number of steps, two fetch together in any case.
+  stepsPerShare = isStatic ? stepsAtOnce : 1;
+  // Of a known number of steps, those at once fetch together in any case.
   int64_t lines = shares.getNumLines(), all = numBlocks * steps;
   bool hasFewLines = (isStatic ? 4 : 1) * lines < all;
   if (depth == 1 && steps >= manySteps && (hasFewRegisters || hasFewLines))
@@ -252,9 +257,7 @@ void VectorBlocks::emitSteps(ValueRange rows, ValueRange columns,
                              SmallVector<Value> &acc) {
   unsigned depth = outer.size();
   bool isInner = depth + 1 == contraction.getNumContracted();
-  // The more steps at once, the earlier LLVM moves loads of scalars, which
-  // then spill; one alone has too much of the loop's own.
-  int64_t stride = numStreams > 1 ? 1 : 2;
+  int64_t stride = numStreams > 1 ? 1 : stepsAtOnce;
   if (isInner && !ShapedType::isDynamic(end)) {
     if (stepsPerShare > stride)
       first = *getConstantIntValue(emitStepsOfShares(
