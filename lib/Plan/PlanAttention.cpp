@@ -80,6 +80,9 @@ private:
     return !ShapedType::isDynamic(count.most) &&
            count.most <= (number + restRows) / std::max<int64_t>(heads, 1);
   }
+  int64_t alignToLanes(int64_t number) const {
+    return int64_t(llvm::alignTo(uint64_t(number), uint64_t(lanes)));
+  }
   int64_t getMostRows() const { return count.most * heads - restRows; }
   /// The most queries of which tiles of one head would leave more than half of
   /// the last one empty, as much as they fill.
@@ -292,7 +295,7 @@ int64_t AttentionPlanner::chooseRowsOfFew(int64_t most) {
   if (canComputeInPairs())
     return model.getVariantRows();
   if (!count.isExact)
-    return lanes;
+    return heads > 1 ? lanes : std::min(most, alignToLanes(getMostRows()));
   auto getCost = [&](int64_t rows) {
     auto tiles = int64_t(llvm::divideCeil(getMostRows(), rows));
     return tiles * (rows + model.getRowsOfReading(lanes));
@@ -627,6 +630,11 @@ SmallVector<int64_t> AttentionPlanner::planFewQueries() {
   // Heads that share keys, until tiles of one of them are mostly full.
   if (heads > 1 && forms.back() < getMostFew())
     forms.push_back(getMostFew());
+  // Half a tile of lanes takes half as long. One of pairs is small.
+  int64_t half = getMostRowsOfOneTile() / 2;
+  if (heads == 1 && !canComputeInPairs() && !isBatchInvariant() &&
+      forms.back() < half)
+    forms.push_back(half);
   return forms;
 }
 

@@ -91,11 +91,14 @@ func.func @left_alone(%q: tensor<?x8x1x64xf16>, %k: tensor<?x2x?x64xf16>)
 // -----
 
 // Heads of their own fill tiles as queries do, and two of their queries are
-// multiplied together; a plan says how many rows to cut.
+// multiplied together. A tile of many is half empty with as many as half of it
+// has. A plan says how many rows to cut.
 !q = tensor<1x2x?x64xf32>
 // FEW-LABEL: func.func @own_heads
 // FEW: tensor.extract_slice {{.*}} [1, 2, 1, 64]
 // FEW: affine.min affine_map<()[s0] -> (s0, 16)>
+// FEW: attn.attention
+// FEW: affine.min affine_map<()[s0] -> (s0, 32)>
 // FEW-COUNT-2: attn.attention
 // FEW-NOT: attn.attention
 // FEW: func.func @planned
@@ -271,7 +274,7 @@ func.func @few(%q: !q) -> !q {
 // FEW: return
 func.func @many(%q: !q) -> !q {
   %0 = attn.attention ins(%q, %q, %q : !q, !q, !q) outs(%q : !q)
-      {attn.queries = array<i64: 17, 9223372036854775807>}
+      {attn.queries = array<i64: 33, 9223372036854775807>}
   return %0 : !q
 }
 // FEW-LABEL: func.func @few_and_many

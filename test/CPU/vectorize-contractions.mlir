@@ -115,11 +115,13 @@ func.func @output(%v: memref<?x80xf32, strided<[?, 1], offset: ?>>,
 
 // -----
 
-// 79 rows in blocks of 12, and 7.
+// 79 rows in blocks of 9, and 7, of which one step is in an iteration: two have
+// scalars that spill.
 
 // CHECK-LABEL: func.func @rest(
-// CHECK: scf.for %{{.*}} = %{{.*}} to %c72 step %c12
-// CHECK: vector.contract {{.*}} into vector<12x16xf32>
+// CHECK: scf.for %{{.*}} = %{{.*}} to %c72 step %c9
+// CHECK: scf.for %{{.*}} = %{{.*}} to %c128 step %c1 iter_args
+// CHECK: vector.contract {{.*}} into vector<9x16xf32>
 // CHECK: vector.contract {{.*}} into vector<7x16xf32>
 func.func @rest(%v: memref<128x79xf32>, %p: memref<128x32xf32>,
                 %o: memref<79x32xf32>) {

@@ -115,25 +115,24 @@ static int64_t chooseVectors(int64_t numRows, int64_t numVectors,
   return vectors;
 }
 
-/// Rows of a block of `vectors` registers a row. One register is for a scalar
-/// of A on its way, and some are for a row of B:
+/// Rows of a block of `vectors` registers a row. Some registers are for a row
+/// of B, and for scalars of A on their way, of which LLVM loads many early
+/// where few products use each:
 ///
 ///   registers | 1 vector | 2 vectors | 3 vectors | 4 vectors
-///   32        | 24       | 12        | 8         | 6
+///   32        | 18       | 9         | 6         | 6
 ///   32, rows  | 18       | 9         | 6         | 4
 ///   16        | 12       | 6         | 4         |
 ///   16, rows  | 10       | 5         | 3         |
 ///
 /// "rows": A has its rows apart, and each needs a pointer; LLVM then spills
-/// sooner. On a Sapphire Rapids, blocks of at least 2 vectors by 8 rows reach
-/// the peak of FMAs, and those of 1 vector 85-94 % of it, for all the
-/// broadcasts.
+/// sooner. Blocks of at least 2 vectors by 6 rows reach the peak of FMAs, and
+/// those of 1 vector 85-94 % of it, for all the broadcasts.
 static int64_t getMostRows(int64_t vectors, unsigned numRegisters,
                            bool needsPointers) {
-  int64_t accumulators = numRegisters * 3 / 4;
-  if (needsPointers)
-    accumulators =
-        std::min<int64_t>(accumulators, numRegisters >= 32 ? 18 : 10);
+  int64_t accumulators = needsPointers ? 10 : 12;
+  if (numRegisters >= 32)
+    accumulators = needsPointers || vectors < 4 ? 18 : 24;
   int64_t available = static_cast<int64_t>(numRegisters) - 1 - vectors;
   return std::max<int64_t>(std::min(accumulators, available) / vectors, 1);
 }

@@ -42,11 +42,12 @@ void VectorBlocks::emit(Value row, Value column, int64_t numRows,
                   !contraction.hasPairs() && numVectors % 2 == 0;
   if (splitsColumns)
     reorderColumns(acc, numRows, splitLanes);
-  // The more steps at once, the earlier LLVM moves loads of scalars, which
-  // spill where sums and the scalars of one step fill the registers; one alone
-  // has too much of the loop's own.
-  int64_t scalars = loadsScalarsLate ? 0 : numRows;
-  stepsAtOnce = numRows * numVectors + scalars < numRegisters ? 2 : 1;
+  // One step of few products has too much of the loop's own. Of two, LLVM loads
+  // all scalars at once, and many spill that few products use. Where rows are
+  // apart, it does not.
+  bool hasManyScalars = numRows > 4 && numVectors < 4 &&
+                        !contraction.hasRowsApart() && !loadsScalarsLate;
+  stepsAtOnce = hasManyScalars ? 1 : 2;
   cutShares(row, column, numRows, numVectors);
   SmallVector<Value> rowsOfA = rows;
   if (contraction.hasRowsApart() && numRows > 1)

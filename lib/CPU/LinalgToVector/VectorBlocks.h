@@ -21,7 +21,7 @@ public:
       : b(b), contraction(contraction),
         width(registers.getWidth(
             contraction.getElementType().getIntOrFloatBitWidth())),
-        numRegisters(registers.count), hasFewRegisters(registers.isFew()),
+        hasFewRegisters(registers.isFew()),
         loadsScalarsLate(!contraction.hasPairs() &&
                          (contraction.hasRowsInSteps() || hasFewRegisters)),
         shares(shares) {}
@@ -85,14 +85,13 @@ private:
   /// Lanes of a register. Vectors are that wide, not as wide as the block: LLVM
   /// does badly with vectors of other sizes than powers of two.
   int64_t width;
-  int64_t numRegisters;
   bool hasFewRegisters;
   bool loadsScalarsLate;
   /// Whether pairs of columns hold even and odd elements while they are summed.
   bool splitsColumns = false;
   /// Steps of the innermost dimension whose code is in one iteration, where
   /// their number is known.
-  int64_t stepsAtOnce = 2;
+  int64_t stepsAtOnce = 1;
   /// Parts of the outermost contracted dimension that are run through at once.
   int64_t numStreams = 1;
   /// What is fetched for each row of B, the row so many outermost steps further
