@@ -104,6 +104,7 @@ private:
   bool hasFewTiles(int64_t rows);
   int64_t getMostRowsOfOneTile();
   bool canComputeInRows();
+  bool canTileInRows();
   bool hasTilesInRows();
   bool fillsLanes();
   int64_t getMostFewInRows();
@@ -210,10 +211,20 @@ bool AttentionPlanner::canComputeInRows() {
          hasSizesForRows();
 }
 
+/// Whether several tiles may be in rows, as whole positions.
+bool AttentionPlanner::canTileInRows() {
+  return !isForGPU() && !isBatchInvariant() && heads > 1 && heads <= lanes &&
+         !canComputeInPairs() && hasSizesForRows();
+}
+
 /// Whether tiles of few queries are in rows, be there one or several.
 bool AttentionPlanner::hasTilesInRows() {
-  bool isSaid = said && (said.getRows() || said.getLayout() || said.getRest());
-  return !ShapedType::isDynamic(count.most) && !isSaid &&
+  if (ShapedType::isDynamic(count.most) || !canTileInRows())
+    return false;
+  if (said && said.getLayout())
+    return *said.getLayout() == OnlineLayout::Rows &&
+           count.most <= getMostFew();
+  return !(said && (said.getRows() || said.getRest())) &&
          count.most <= getMostFewInRows();
 }
 
@@ -253,19 +264,19 @@ static Type getStoredType(Value key) {
 }
 
 /// The most queries of heads that share keys whose tiles are in rows. Rows cost
-/// what there are, where lanes are padded; and tiles of lanes would each
+/// what there are, where lanes are padded; and a few tiles of lanes would each
 /// convert keys and values of a narrower type. But full ones are faster, and so
-/// are those of f32 where more than one of two is full. Only rows multiply
-/// integers as such. 0 if there are none.
+/// are those of an unknown number of queries that fill four vectors. Only rows
+/// multiply integers as such. 0 if there are none.
 int64_t AttentionPlanner::getMostFewInRows() {
-  if (isForGPU() || isBatchInvariant() || heads == 1 || heads > lanes ||
-      canComputeInPairs() || !hasSizesForRows())
+  if (!canTileInRows())
     return 0;
   Type stored = getStoredType(op.getKey());
-  if (stored.isF32())
-    return count.isExact ? 0 : (2 * lanes - 1) / heads;
-  bool isFull = count.isExact && isa<FloatType>(stored) && fillsLanes();
-  return isFull ? 0 : getMostFew();
+  if (!isa<FloatType>(stored))
+    return getMostFew();
+  if (!count.isExact)
+    return (4 * lanes - 1) / heads;
+  return stored.isF32() || fillsLanes() ? 0 : getMostFew();
 }
 
 int64_t attn::getRowsAtATime(int64_t heads) {
@@ -295,7 +306,7 @@ int64_t AttentionPlanner::chooseRowsOfFew(int64_t most) {
   if (canComputeInPairs())
     return model.getVariantRows();
   if (!count.isExact)
-    return heads > 1 ? lanes : std::min(most, alignToLanes(getMostRows()));
+    return std::min(heads > 1 ? 2 * lanes : most, alignToLanes(getMostRows()));
   auto getCost = [&](int64_t rows) {
     auto tiles = int64_t(llvm::divideCeil(getMostRows(), rows));
     return tiles * (rows + model.getRowsOfReading(lanes));
@@ -572,7 +583,8 @@ LogicalResult AttentionPlanner::check() {
                           : "expected neither 'rows', nor a 'chunk' or "
                             "'rest', which few queries alone have");
   if (layout == OnlineLayout::Rows && !canComputeInRows())
-    return refuse("layout") << "expected few queries, at most " << lanes
+    return refuse("layout") << "expected few queries, at most "
+                            << (canTileInRows() ? getMostFew() : lanes / heads)
                             << ", and head sizes that are multiples of "
                             << lanes << " for 'rows'";
   if (layout == OnlineLayout::Pairs && !canComputeInPairs())
@@ -622,8 +634,9 @@ SmallVector<int64_t> AttentionPlanner::planFewQueries() {
     count = {number, /*isExact=*/false};
     if (count.most <= forms.back() || !canComputeInRows())
       continue;
-    // One query alone would be padded.
-    if (forms.back() == 1 && getRowsAtATime(heads) == heads)
+    // One query alone would be padded, or its form is as good.
+    bool isPadded = canComputeInPairs() && number * heads > lanes / 2;
+    if (forms.back() == 1 && getRowsAtATime(heads) == heads && !isPadded)
       forms.clear();
     forms.push_back(count.most);
   }

@@ -117,7 +117,7 @@ func.func @planned(%q: tensor<1x8x?x64xf32>, %k: !q) -> tensor<1x8x?x64xf32> {
 
 // -----
 
-// Sequences of a ragged batch: those of at most 7 queries, all heads of a group
+// Sequences of a ragged batch: those of at most 15 queries, all heads of a group
 // together, those of at most 63, and others, in tiles of one head. Each has its own
 // keys, here those of its batch entry.
 !q = tensor<1x8x?x64xf32>
@@ -128,8 +128,8 @@ func.func @planned(%q: tensor<1x8x?x64xf32>, %k: !q) -> tensor<1x8x?x64xf32> {
 // FEW: %[[FEW:.*]] = scf.forall (%[[H:.*]], %[[N:.*]]) = (0, 0) to (8, %{{.*}}) step (4, 1) shared_outs(%{{.*}} = %[[FILLED]])
 // FEW-NOT: scf.while
 // FEW: %[[BEGIN:.*]] = tensor.extract %[[CU]][%[[N]]]
-// FEW: arith.cmpi ult, %{{.*}}, %c8
-// FEW: affine.min affine_map<(d0)[s0] -> (7, -d0 + s0)>
+// FEW: arith.cmpi ult, %{{.*}}, %c16
+// FEW: affine.min affine_map<(d0)[s0] -> (15, -d0 + s0)>
 // FEW: scf.if
 // FEW-NOT: attn.prefetch
 // FEW: %[[FIRST:.*]] = tensor.extract %[[P]][%[[N]]]
@@ -139,7 +139,7 @@ func.func @planned(%q: tensor<1x8x?x64xf32>, %k: !q) -> tensor<1x8x?x64xf32> {
 // FEW: attn.plan = #attn.plan<chunk = 1024>
 // FEW: } else {
 // FEW: %[[SOME:.*]] = scf.forall {{.*}} step (4, 1) shared_outs(%{{.*}} = %[[FEW]])
-// FEW: arith.cmpi ugt, %[[COUNT:.*]], %c7
+// FEW: arith.cmpi ugt, %[[COUNT:.*]], %c15
 // FEW: arith.cmpi ult, %[[COUNT]], %c64
 // FEW: attn.attention
 // FEW: %[[MANY:.*]] = scf.forall (%[[HEAD:.*]], %[[T:.*]]) in (8, %{{.*}}) shared_outs(%[[O:.*]] = %[[SOME]])

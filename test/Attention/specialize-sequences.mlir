@@ -3,12 +3,12 @@
 !q = tensor<1x8x?x64xf32>
 !kv = tensor<1x2x?x64xf32>
 
-// Sequences of any lengths are in tiles of each form: of as many queries as fit a
-// vector, of those that would leave a tile half empty, and of more.
+// Sequences of any lengths are in tiles of each form: of as many queries as fill
+// four vectors, of those that would leave a tile half empty, and of more.
 // CHECK-LABEL: func.func @any
-// CHECK: arith.cmpi ult, %{{.*}}, %c8 : index
+// CHECK: arith.cmpi ult, %{{.*}}, %c16 : index
 // CHECK: attn.attention
-// CHECK: arith.cmpi ugt, %{{.*}}, %c7 : index
+// CHECK: arith.cmpi ugt, %{{.*}}, %c15 : index
 // CHECK: arith.cmpi ult, %{{.*}}, %c128 : index
 // CHECK: attn.attention
 // CHECK: arith.cmpi ugt, %{{.*}}, %c127 : index
@@ -28,19 +28,19 @@ func.func @any(%q: !q, %k: !kv, %starts: tensor<?xi32>) -> !q {
 
 // CHECK-LABEL: func.func @few
 // CHECK-NOT: attn.queries
-// CHECK: arith.cmpi ult, %{{.*}}, %c8 : index
+// CHECK: arith.cmpi ult, %{{.*}}, %c16 : index
 // CHECK: attn.attention
 // CHECK-NOT: attn.attention
 // CHECK: return
 func.func @few(%q: !q, %k: !kv, %starts: tensor<?xi32>) -> !q {
   %0 = attn.attention ins(%q, %k, %k : !q, !kv, !kv) outs(%q : !q)
       sequences(%starts, %starts : tensor<?xi32>, tensor<?xi32>)
-      {attn.queries = array<i64: 1, 7>}
+      {attn.queries = array<i64: 1, 15>}
   return %0 : !q
 }
 
 // CHECK-LABEL: func.func @few_and_more
-// CHECK: arith.cmpi ult, %{{.*}}, %c8 : index
+// CHECK: arith.cmpi ult, %{{.*}}, %c16 : index
 // CHECK: attn.attention
 // CHECK: arith.cmpi ult, %{{.*}}, %c128 : index
 // CHECK: attn.attention
@@ -49,7 +49,7 @@ func.func @few(%q: !q, %k: !kv, %starts: tensor<?xi32>) -> !q {
 func.func @few_and_more(%q: !q, %k: !kv, %starts: tensor<?xi32>) -> !q {
   %0 = attn.attention ins(%q, %k, %k : !q, !kv, !kv) outs(%q : !q)
       sequences(%starts, %starts : tensor<?xi32>, tensor<?xi32>)
-      {attn.queries = array<i64: 1, 8>}
+      {attn.queries = array<i64: 1, 16>}
   return %0 : !q
 }
 

@@ -76,14 +76,14 @@ func.func @rest(%q: tensor<?x33x1x64xf32>, %k: tensor<?x1x?x64xf32>)
 }
 
 // A number of queries that only has a bound: as many rows as that, or tiles, of
-// which lanes are better where two can be full.
+// which lanes are better where four can be full.
 // CHECK-LABEL: func.func @bounded
 // ZEN4: attn.plan = #attn.plan<layout = rows, heads = 4, rows = 16, {{.*}}, chunk = 1024>
-// ZEN4: attn.plan = #attn.plan<layout = lanes, heads = 4, rows = 16, {{.*}}, chunk = 1024>
+// ZEN4: attn.plan = #attn.plan<layout = lanes, heads = 4, rows = 32, {{.*}}, chunk = 1024>
 func.func @bounded(%q: !q, %k: !k, %n: index) -> (!q, !q) {
   %n4 = affine.min affine_map<()[n] -> (n, 4)>()[%n]
   %q4 = tensor.extract_slice %q[0, 0, 0, 0] [1, 8, %n4, 64] [1, 1, 1, 1] : !q to tensor<1x8x?x64xf32>
-  %n5 = affine.min affine_map<()[n] -> (n, 8)>()[%n]
+  %n5 = affine.min affine_map<()[n] -> (n, 16)>()[%n]
   %q5 = tensor.extract_slice %q[0, 0, 0, 0] [1, 8, %n5, 64] [1, 1, 1, 1] : !q to tensor<1x8x?x64xf32>
   %k1 = tensor.extract_slice %k[0, 0, 0, 0] [1, 2, %n, 64] [1, 1, 1, 1] : !k to tensor<1x2x?x64xf32>
   %r = attn.attention ins(%q4, %k1, %k1 : tensor<1x8x?x64xf32>, tensor<1x2x?x64xf32>, tensor<1x2x?x64xf32>)

@@ -18,9 +18,14 @@
 // RUN: %{run}
 // REDEFINE: %{plan} = layout = lanes, rows = 33, keys = 40
 // RUN: %{run}
+// REDEFINE: %{type} = f32
+// REDEFINE: %{plan} = layout = rows
+// RUN: %{run}
+// REDEFINE: %{plan} = layout = rows, rows = 8, keys = 24
+// RUN: %{run}
 // CHECK: passed
 
-// REDEFINE: %{plan} = layout = rows
+// REDEFINE: %{plan} = layout = rows, heads = 1
 // RUN: sed 's/PLAN/%{plan}/' %s > %t.mlir
 // RUN: not attn-run %t.mlir --random 1 2>&1 | FileCheck %s --check-prefix=ROWS
 // ROWS: attn-run-plan.mlir.tmp.mlir:{{[0-9]+}}:8: error: attn.plan: layout: expected few queries
