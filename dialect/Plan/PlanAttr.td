@@ -37,7 +37,7 @@ def Attn_PlanAttr : AttrDef<Attn_Dialect, "Plan"> {
     | `rows` | all | rows of a tile: query rows, of all its heads, or tokens |
     | `rest` | attention | the plan of the rows after as many whole tiles as there are, if they are computed in another way |
     | `lanes` | attention, its gradients and tangents, projection | elements of a vector: rows of a tile, or columns, are computed by multiples of it; on a GPU, rows of a warp |
-    | `head_size` | attention | elements of rows of queries and keys, those that are padded with 0 among them |
+    | `head_size` | attention | elements of rows of queries and keys, those that are padded with 0 among them; of derivatives, only if there are such |
     | `keys` | attention, its gradients and tangents | keys of a block, if what they are read from does not make it smaller; of multi-token attention, those of a strip of scores, if it does not have all that a tile sees |
     | `chunk` | attention | keys of a part that is computed in parallel with others of one tile (split-KV); of gradients in matrix tiles, keys whose sums stay in the second level while all rows go by |
     | `columns` | projection | columns of a tile |

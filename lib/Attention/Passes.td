@@ -89,12 +89,14 @@ def DensifyRows : Pass<"attn-densify-rows"> {
 }
 
 def PadHeads : Pass<"attn-pad-heads"> {
-  let summary = "Pad bf16 heads to what instructions on pairs multiply at once";
+  let summary = "Pad heads to what instructions multiply at once";
   let description = [{
     Queries and keys with fewer elements than the `head_size` of their `attn.plan`
     are copied once, in parallel, into rows that end with zeros. The scale stays
     that of the original size. Values need no padding: their head size is that of
-    the output, not of a sum.
+    the output, not of a sum. Of derivatives, the elements of heads are lanes, too:
+    rows of values are padded to whole vectors as well, and of what is computed, in
+    padded rows, the beginnings are copied to where they belong.
   }];
   let dependentDialects = ["::mlir::affine::AffineDialect",
                            "::mlir::arith::ArithDialect",

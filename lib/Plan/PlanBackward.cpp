@@ -56,31 +56,50 @@ static StringRef whyNotRounded(AttentionTangentOp op) {
              : "captures may move scores by more than cancels in bf16";
 }
 
-/// Whether products are of pairs of bf16. Rows of queries, keys and values are
-/// lanes of some of them.
+namespace {
+/// Elements of rows, padded to whole vectors.
+struct HeadSizes {
+  template <typename Op>
+  HeadSizes(Op op, int64_t lanes)
+      : key(pad(op.getQueryType(), lanes)),
+        value(pad(op.getValueType(), lanes)),
+        isPadded(key != op.getQueryType().getDimSize(3) ||
+                 value != op.getValueType().getDimSize(3)) {}
+
+  int64_t getMost() const { return std::max(key, value); }
+
+  int64_t key, value;
+  bool isPadded;
+
+private:
+  static int64_t pad(ShapedType type, int64_t lanes) {
+    return int64_t(
+        llvm::alignTo(uint64_t(type.getDimSize(3)), uint64_t(lanes)));
+  }
+};
+} // namespace
+
+/// Whether elements of heads are lanes, of f32 too: sums over queries are of
+/// rows of keys and values. Tangents sum over keys alone, for queries in lanes.
+static bool hasLanesOfHeads(AttentionBackwardOp) { return true; }
+static bool hasLanesOfHeads(AttentionTangentOp) { return false; }
+
+/// Whether products are of pairs of bf16.
 template <typename Op> static bool canMultiplyInPairs(Op op) {
   TargetAttr target = getTarget(op);
-  if (!target.hasPairs() || !op.getElementType().isBF16())
+  HeadSizes sizes(op, target.getLanes());
+  if (!target.hasPairs() || !op.getElementType().isBF16() || sizes.key == 0 ||
+      sizes.value == 0)
     return false;
-  StringRef reason;
-  int64_t sizes[] = {op.getQueryType().getDimSize(3),
-                     op.getValueType().getDimSize(3)};
-  auto areMultiplesOf = [&](int64_t unit) {
-    return llvm::all_of(
-        sizes, [&](int64_t size) { return size > 0 && size % unit == 0; });
-  };
-  if (!areMultiplesOf(target.getLanes()))
-    reason = "the sizes of heads do not fill vectors";
-  else
-    reason = whyNotRounded(op);
-  if (reason.empty()) {
-    if (target.getBf16Tiles() && !areMultiplesOf(kFeaturesPerTile))
-      op->emitRemark() << "sums over heads by dot products of vectors, because "
-                          "their sizes do not fill matrix tiles";
-    return true;
+  if (StringRef reason = whyNotRounded(op); !reason.empty()) {
+    op->emitRemark() << "multiplies bf16 as f32, because " << reason;
+    return false;
   }
-  op->emitRemark() << "multiplies bf16 as f32, because " << reason;
-  return false;
+  if (target.getBf16Tiles() && (sizes.key % kFeaturesPerTile != 0 ||
+                                sizes.value % kFeaturesPerTile != 0))
+    op->emitRemark() << "sums over heads by dot products of vectors, because "
+                        "their sizes do not fill matrix tiles";
+  return true;
 }
 
 /// Where what is summed over keys is packed for tiles: the rows of a sequence
@@ -133,8 +152,10 @@ static FailureOr<PlanAttr> planTiles(Op op, PlanFields fields, StringRef what,
   CacheModel model(getTarget(op));
   int64_t lanes = getTarget(op).getVectorBits() /
                   int64_t(op.getAccumulationType().getWidth());
-  int64_t size = std::max(op.getQueryType().getDimSize(3),
-                          op.getValueType().getDimSize(3));
+  HeadSizes sizes(op, lanes);
+  if (sizes.isPadded && (isInPairs || hasLanesOfHeads(op)))
+    fields.headSize = sizes.key;
+  int64_t size = sizes.getMost();
   bool isNarrow = op.getElementType() != op.getAccumulationType();
   fields.layout = isInPairs ? OnlineLayout::Pairs : OnlineLayout::Lanes;
   fields.rows = op.hasMask() || op.hasScore() ? model.getVariantRows()
@@ -144,12 +165,12 @@ static FailureOr<PlanAttr> planTiles(Op op, PlanFields fields, StringRef what,
   int64_t keyUnit = 8, rowUnit = lanes;
   if (isInPairs && getTarget(op).getBf16Tiles()) {
     keyUnit = OnlineAttentionOp::kKeysPerPack;
-    TileSizes sizes = chooseSizes(op, size);
+    TileSizes tiles = chooseSizes(op, size);
     fields.packs = choosePacks(op);
-    fields.rows = sizes.rows;
+    fields.rows = tiles.rows;
     rowUnit = keyUnit;
-    fields.keys = sizes.keys;
-    fields.chunk = sizes.chunk;
+    fields.keys = tiles.keys;
+    fields.chunk = tiles.chunk;
   }
   // A tile of few queries has no more rows than they fill.
   if (int64_t length = op.getQueryType().getDimSize(2);
@@ -193,6 +214,8 @@ static FailureOr<PlanAttr> planTiles(Op op, PlanFields fields, StringRef what,
     others.heads = fields.heads;
   if (!others.layout)
     others.layout = fields.layout;
+  if (!others.headSize)
+    others.headSize = fields.headSize;
   if (!others.lanes)
     others.lanes = fields.lanes;
   if (!others.chunk)

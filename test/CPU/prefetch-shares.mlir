@@ -254,7 +254,7 @@ func.func @dots(%values: memref<?x64xf16>, %all: memref<?x64xf16>, %n: index,
 // CHECK:   %[[HALF:.*]] = arith.minui %[[SHARE]], %c683
 // CHECK:   %[[ROW:.*]] = arith.divui %[[HALF]], %c2
 // CHECK-COUNT-2: memref.prefetch %[[NEXT]][%[[ROW]], %{{.*}}]
-// CHECK:   scf.for %{{[^ ]*}} = %[[K]] to %{{.*}} step %c2
+// CHECK:   scf.for %{{[^ ]*}} = %[[K]] to %{{.*}} step %c1
 // CHECK-NOT: prefetch
 // CHECK: return
 func.func @panels(%next: memref<342x64xf32>, %later: memref<342x6xf32>,
@@ -291,7 +291,7 @@ func.func @panels(%next: memref<342x64xf32>, %later: memref<342x6xf32>,
 // CHECK: %[[WHOLE:.*]] = arith.subi %[[STEPS]], %[[LEFT]]
 // CHECK: scf.for %[[K:[^ ]*]] = %c0 to %[[WHOLE]] step %c16
 // CHECK:   memref.prefetch %[[NEXT]]
-// CHECK:   scf.for %{{[^ ]*}} = %[[K]] to %{{.*}} step %c2
+// CHECK:   scf.for %{{[^ ]*}} = %[[K]] to %{{.*}} step %c1
 // CHECK-NOT: prefetch
 // CHECK: scf.for %{{[^ ]*}} = %[[WHOLE]] to %[[STEPS]] step %c1
 // CHECK-NOT: prefetch
