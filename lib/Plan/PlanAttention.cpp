@@ -370,9 +370,9 @@ OnlineLayout AttentionPlanner::chooseLayout() {
     return OnlineLayout::Mma;
   bool hasPairs = canComputeInPairs();
   // For more than half a vector of queries, pairs cost less than to widen keys
-  // and values, if heads fill registers with them.
-  bool prefersPairs =
-      hasPairs && getMostRows() > lanes / 2 && headSize % (2 * lanes) == 0;
+  // and values, if these need not be padded.
+  bool prefersPairs = hasPairs && getMostRows() > lanes / 2 &&
+                      headSize % target.getPairMultiple() == 0;
   // A vector of rows of which others are left is full.
   if (canComputeInRows() && !prefersPairs && restRows == 0)
     return OnlineLayout::Rows;

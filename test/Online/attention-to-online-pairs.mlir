@@ -199,11 +199,11 @@ func.func @only_tile(%q: !q4, %k: !k4, %o: !q4) -> !q4 {
   return %r : !q4
 }
 
-// More than half a vector of rows is worth it, of heads that fill vectors with pairs.
+// More than half a vector of rows is worth it, of heads that need no padding.
 // CHECK-LABEL: func.func @few
 // CHECK: attn.online_attention layout<pairs> rounded ins({{.*}} : tensor<16x16x2xbf16>, tensor<?x32xbf16>,
 // CHECK: attn.online_attention layout<rows> ins({{.*}} : tensor<8x32xf32>, tensor<?x32xbf16>,
-// CHECK: attn.online_attention layout<rows> ins({{.*}} : tensor<9x48xf32>, tensor<?x48xbf16>,
+// CHECK: attn.online_attention layout<pairs> rounded ins({{.*}} : tensor<24x16x2xbf16>, tensor<?x48xbf16>,
 func.func @few(%a: tensor<1x1x9x32xbf16>, %b: tensor<1x1x8x32xbf16>,
                %c: tensor<1x1x9x48xbf16>, %k: tensor<1x1x?x32xbf16>,
                %kc: tensor<1x1x?x48xbf16>)
