@@ -6,8 +6,8 @@
 # ===----------------------------------------------------------------------===#
 """Runs attn-bench and writes what it measured into docs/.
 
-    python3 scripts/figures.py [prefill|dropout|decode|serve|gradient|tangent|compile]
-                               [--filter REGEX] [--min-time SECONDS]
+    python3 scripts/figures.py [prefill|dropout|neighbour|decode|serve|gradient|tangent|
+                                compile] [--filter REGEX] [--min-time SECONDS]
 
 Other scripts use its functions.
 """
@@ -236,9 +236,23 @@ def compile_table(benchmarks):
     return table([*heads, "code generation", "from the cache, ms"], rows)
 
 
+def neighbour_table(benchmarks):
+    """A row for each size: shares of the peak of each type, static and dynamic."""
+    ways = ["f32", "f32 dynamic", "bf16", "bf16 dynamic"]
+    shares = {}
+    for benchmark in benchmarks:
+        _, case, dtype, *_ = benchmark["name"].split("/")
+        heads, key_heads, size, queries, *dynamic = case.split("-")
+        where = (f"{heads[1:]} of {key_heads}", size[1:], queries[1:])
+        way = " ".join([dtype, *dynamic])
+        shares.setdefault(where, {})[way] = number(benchmark, "fraction_of_peak", 3)
+    rows = [[*where, *(row.get(way, "") for way in ways)] for where, row in shares.items()]
+    return table(["heads", "head size", "queries", *ways], rows)
+
+
 def main():
     parser = create_parser(__doc__)
-    families = [*COLUMNS, "compile"]
+    families = [*COLUMNS, "neighbour", "compile"]
     parser.add_argument("family", nargs="?", default="prefill", choices=families)
     parser.add_argument("--filter", help="of benchmarks (default: the family)")
     options = parser.parse_args()
@@ -246,6 +260,8 @@ def main():
     benchmarks = run_bench(options.bench, pattern, options.min_time)
     if options.family == "compile":
         rows = compile_table(benchmarks)
+    elif options.family == "neighbour":
+        rows = neighbour_table(benchmarks)
     else:
         rows = family_table(COLUMNS[options.family], benchmarks)
     publish(options, options.family, f"{machine()}\n\n{rows}")

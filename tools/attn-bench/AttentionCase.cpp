@@ -20,8 +20,8 @@ Index AttentionCase::countVisiblePairs() const {
                       ? std::max(position - *visibility.before, Index(0))
                       : 0;
     Index last = visibility.after
-                     ? std::min(position + *visibility.after, length - 1)
-                     : length - 1;
+                     ? std::min(position + *visibility.after, numKeys() - 1)
+                     : numKeys() - 1;
     pairs += std::max(last - first + 1, Index(0));
   }
   return pairs;
@@ -43,15 +43,18 @@ static void replaceAll(std::string &text, const std::string &from,
 }
 
 std::string AttentionCase::text(ElementType type, bool logSumExp) const {
-  std::string rows = dynamicLength ? "?" : std::to_string(length);
-  auto mainType = [&](Index heads, Index size) {
-    return tensorType({"1", std::to_string(heads), rows, std::to_string(size)},
-                      type);
+  auto toSize = [&](Index size) {
+    return dynamicLength ? "?" : std::to_string(size);
   };
-  std::string query = mainType(queryHeads, headSize),
-              key = mainType(keyValueHeads, headSize),
-              value = mainType(keyValueHeads, valueSize()),
-              output = mainType(queryHeads, valueSize());
+  std::string rows = toSize(length), keys = toSize(numKeys());
+  auto mainType = [&](Index heads, const std::string &number, Index size) {
+    return tensorType(
+        {"1", std::to_string(heads), number, std::to_string(size)}, type);
+  };
+  std::string query = mainType(queryHeads, rows, headSize),
+              key = mainType(keyValueHeads, keys, headSize),
+              value = mainType(keyValueHeads, keys, valueSize()),
+              output = mainType(queryHeads, rows, valueSize());
 
   std::string arguments =
       "%query: " + query + ", %key: " + key + ", %value: " + value;

@@ -77,7 +77,11 @@ struct AttentionCase {
   /// heads, size.
   bool isBSHD = false;
 
+  /// Keys, if they are not as many as queries, which all see all of them then.
+  std::optional<Index> keyLength = {};
+
   Index valueSize() const { return valueHeadSize.value_or(headSize); }
+  Index numKeys() const { return keyLength.value_or(length); }
   /// Pairs of a query row and a key that it sees, in one head.
   Index countVisiblePairs() const;
   /// Two products of two operations each for every pair and dimension.

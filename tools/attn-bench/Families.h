@@ -22,6 +22,7 @@ void registerPrefill(const Options &options);
 
 /// The same with dropout, against that without.
 void registerDropout(const Options &options);
+void registerNeighbours(const Options &options);
 
 /// A few queries against long caches, which come from memory.
 void registerDecode(const Options &options);

@@ -22,9 +22,9 @@ Workload::Workload(AttentionCase attentionCase, ElementType type,
     : attention(std::move(attentionCase)), kernel(kernel),
       query(type,
             {1, attention.queryHeads, attention.length, attention.headSize}),
-      key(type,
-          {1, attention.keyValueHeads, attention.length, attention.headSize}),
-      value(type, {1, attention.keyValueHeads, attention.length,
+      key(type, {1, attention.keyValueHeads, attention.numKeys(),
+                 attention.headSize}),
+      value(type, {1, attention.keyValueHeads, attention.numKeys(),
                    attention.valueSize()}),
       output(type, {1, attention.queryHeads, attention.length,
                     attention.valueSize()}) {
@@ -90,7 +90,7 @@ Expected<double> Workload::run() const {
 
 TensorView Workload::viewHeads(const Buffer &rows, Index size, Index first,
                                Index count) const {
-  Index heads = attention.keyValueHeads, length = attention.length;
+  Index heads = attention.keyValueHeads, length = attention.numKeys();
   std::vector<Index> strides = {heads * length * size, length * size, size, 1};
   if (attention.isBSHD)
     strides = {heads * length * size, size, heads * size, 1};

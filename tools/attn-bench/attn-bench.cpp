@@ -79,6 +79,7 @@ int main(int argc, char **argv) {
     benchmark::AddCustomContext("compiled for", options.cpu);
   registerPrefill(options);
   registerDropout(options);
+  registerNeighbours(options);
   registerDecode(options);
   registerProjection(options);
   registerLayer(options);
