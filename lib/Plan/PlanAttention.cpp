@@ -264,19 +264,18 @@ static Type getStoredType(Value key) {
 }
 
 /// The most queries of heads that share keys whose tiles are in rows. Rows cost
-/// what there are, where lanes are padded; and a few tiles of lanes would each
+/// what there are, where lanes are padded; and tiles of lanes would each
 /// convert keys and values of a narrower type. But full ones are faster, and so
-/// are those of an unknown number of queries that fill four vectors. Only rows
-/// multiply integers as such. 0 if there are none.
+/// are those of f32 where an unknown number of queries fills four vectors. Only
+/// rows multiply integers as such. 0 if there are none.
 int64_t AttentionPlanner::getMostFewInRows() {
   if (!canTileInRows())
     return 0;
   Type stored = getStoredType(op.getKey());
-  if (!isa<FloatType>(stored))
-    return getMostFew();
-  if (!count.isExact)
-    return (4 * lanes - 1) / heads;
-  return stored.isF32() || fillsLanes() ? 0 : getMostFew();
+  if (stored.isF32())
+    return count.isExact ? 0 : (4 * lanes - 1) / heads;
+  bool isFull = count.isExact && isa<FloatType>(stored) && fillsLanes();
+  return isFull ? 0 : getMostFew();
 }
 
 int64_t attn::getRowsAtATime(int64_t heads) {

@@ -107,7 +107,7 @@ func.func @scores(%k: memref<?x32x2xbf16, strided<[?, 2, 1], offset: ?>>,
 // DOT: arith.mulf %{{.*}} : vector<16xf32>
 // DOT: %[[T:.*]] = memref.dim %[[WS]], %c0
 // DOT: scf.for %[[PACK:.*]] = %c0 to %[[T]] step %c1
-// DOT: scf.for %[[D:.*]] = %c0 to %c16 step %c1
+// DOT: scf.for %[[D:.*]] = %c0 to %c16 step %c2
 // DOT: vector.load %[[VS]][%[[PACK]], %{{.*}}, %{{.*}}] : memref<?x70x32xbf16>, vector<2xbf16>
 // DOT: vector.load %[[WS]][%[[PACK]], %[[D]], %c0] : memref<?x16x64xbf16>, vector<32xbf16>
 // DOT: x86vector.avx512.dot

@@ -43,9 +43,9 @@ void VectorBlocks::emit(Value row, Value column, int64_t numRows,
   if (splitsColumns)
     reorderColumns(acc, numRows, splitLanes);
   // One step of few products has too much of the loop's own. Of two, LLVM loads
-  // all scalars at once, and many spill. Where rows are apart, it does not.
-  bool hasManyScalars =
-      numRows > 4 && !contraction.hasRowsApart() && !loadsScalarsLate;
+  // all scalars that are side by side at once, and many spill.
+  bool hasManyScalars = numRows > 4 && !contraction.hasRowsApart() &&
+                        !contraction.hasRowsInSteps() && !loadsScalarsLate;
   stepsAtOnce = hasManyScalars ? 1 : 2;
   cutShares(row, column, numRows, numVectors);
   SmallVector<Value> rowsOfA = rows;
