@@ -112,6 +112,12 @@ LoweredAttention lowerForWarpgroups(std::int64_t headSize) {
                "gpu_warpgroups = true");
 }
 
+/// As for sm_80: two warps, whose workgroup has room for one block of keys.
+LoweredAttention lowerInTurns() {
+  return lower(128, "rows = 32, lanes = 16, keys = 64",
+               "gpu_multiprocessors = 108, gpu_shared_bytes = 167936");
+}
+
 std::vector<double> computeAttention(const std::vector<f16> &query,
                                      const std::vector<f16> &key,
                                      const std::vector<f16> &value,
@@ -180,6 +186,24 @@ RunKernel runWith(const LoweredAttention &attention, std::int64_t headSize,
     std::vector<float> floats(output.begin(), output.end());
     return compare(floats, expected, 2e-3);
   };
+}
+
+/// `text` without the line `number` of those that have `part`, or with `to`
+/// instead of it; negative numbers are from the end on.
+std::string replaceLine(const std::string &text, const std::string &part,
+                        int number, const std::string &to = "") {
+  std::vector<std::size_t> found;
+  for (std::size_t at = text.find(part); at != std::string::npos;
+       at = text.find(part, at + 1))
+    found.push_back(at);
+  if (number < 0)
+    number += int(found.size());
+  EXPECT_TRUE(number >= 0 && number < int(found.size())) << part;
+  if (number < 0 || number >= int(found.size()))
+    return text;
+  std::size_t begin = text.rfind('\n', found[std::size_t(number)]) + 1;
+  std::size_t end = text.find('\n', begin);
+  return text.substr(0, begin) + to + text.substr(end);
 }
 
 TEST(EmulatedAttention, TwoStages) {
@@ -314,6 +338,53 @@ TEST(EmulatedAttention, CatchesWrongTranspose) {
 }
 
 //===----------------------------------------------------------------------===//
+// Keys and values in turns
+//===----------------------------------------------------------------------===//
+
+/// The last block has few keys.
+TEST(EmulatedAttention, Turns) {
+  LoweredAttention attention = lowerInTurns();
+  EXPECT_EQ(attention.launch.block.x, 64u);
+  EXPECT_EQ(attention.launch.dynamicSharedBytes, 2u * 64 * (128 + 8) * 2);
+  for (std::int64_t shift : {0, 3})
+    expectRight(attention.kernels, "attend_kernel",
+                runWith(attention, 128, shift));
+}
+
+/// Weights are computed before it is known what they have to be relative to.
+TEST(EmulatedAttention, LargeAndRisingScoresInTurns) {
+  LoweredAttention attention = lowerInTurns();
+  for (MakeFactors *make : {makeLargeFactors, makeRisingFactors})
+    expectRight(attention.kernels, "attend_kernel",
+                runWith(attention, 128, 0, make));
+}
+
+/// In front of keys, behind them, and in front of values; the first one is
+/// that of the loop as a whole.
+TEST(EmulatedAttention, CatchesMissingBarriersOfTurns) {
+  LoweredAttention attention = lowerInTurns();
+  auto expect = [&](int number, const char *message) {
+    expectCaught(replaceLine(attention.kernels, "nvvm.barrier0", number),
+                 "attend_kernel", runWith(attention, 128), message);
+  };
+  expect(1, "which nothing has written");
+  expect(2, "nvvm.cp.async.shared.global: shared store of 16 bytes");
+  expect(3, "which an asynchronous copy writes that has not been waited for");
+}
+
+/// Of keys, and of values, for which the next keys are not waited for.
+TEST(EmulatedAttention, CatchesMissingWaitsOfTurns) {
+  LoweredAttention attention = lowerInTurns();
+  const char *message =
+      "which an asynchronous copy writes that has not been waited for";
+  expectCaught(replaceLine(attention.kernels, "nvvm.cp.async.wait.group 0", 0),
+               "attend_kernel", runWith(attention, 128), message);
+  expectCaught(replaceAll(attention.kernels, "nvvm.cp.async.wait.group 1",
+                          "nvvm.cp.async.wait.group 2"),
+               "attend_kernel", runWith(attention, 128), message);
+}
+
+//===----------------------------------------------------------------------===//
 // Warpgroups
 //===----------------------------------------------------------------------===//
 
@@ -356,24 +427,6 @@ TEST(EmulatedAttention, CatchesMissingFenceOfWarpgroups) {
     expectWarpgroupsCaught(std::string(proxyFence) + "\n", "\n",
                            {"with no fence.proxy.async after what thread"}, 64,
                            shift);
-}
-
-/// `text` without the line `number` of those that have `part`, or with `to`
-/// instead of it; negative numbers are from the end on.
-std::string replaceLine(const std::string &text, const std::string &part,
-                        int number, const std::string &to = "") {
-  std::vector<std::size_t> found;
-  for (std::size_t at = text.find(part); at != std::string::npos;
-       at = text.find(part, at + 1))
-    found.push_back(at);
-  if (number < 0)
-    number += int(found.size());
-  EXPECT_TRUE(number >= 0 && number < int(found.size())) << part;
-  if (number < 0 || number >= int(found.size()))
-    return text;
-  std::size_t begin = text.rfind('\n', found[std::size_t(number)]) + 1;
-  std::size_t end = text.find('\n', begin);
-  return text.substr(0, begin) + to + text.substr(end);
 }
 
 /// Producers, whose code comes first, wait until a stage is empty, consumers

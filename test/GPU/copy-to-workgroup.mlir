@@ -531,3 +531,46 @@ func.func @turns(%k: !rows, %v: !rows, %out: memref<16x128xf32>, %n: index) {
   }
   return
 }
+
+// -----
+
+!rows = memref<?x128xf16>
+!block = memref<?x128xf16, strided<[128, 1], offset: ?>>
+
+// Values that are read before the product with keys take no turns with these: there are
+// stages of both instead, and room for fewer workgroups.
+// CHECK-LABEL: func.func @no_turns
+// CHECK-COUNT-2: memref.alloca() : memref<4x16x136xf16, #gpu.address_space<workgroup>>
+// CHECK: scf.for
+// CHECK-COUNT-1: gpu.barrier
+// CHECK-NOT: gpu.barrier
+// CHECK: scf.yield
+func.func @no_turns(%k: !rows, %v: !rows, %out: memref<16x128xf32>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  %c32 = arith.constant 32 : index
+  %h0 = arith.constant 0.0 : f16
+  %none = arith.constant dense<0.0> : vector<16x16xf32>
+  %zero = arith.constant dense<0.0> : vector<16x128xf32>
+  %q = arith.constant dense<1.0> : vector<16x128xf16>
+  gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
+             threads(%tx, %ty, %tz) in (%sx = %c32, %sy = %c1, %sz = %c1) {
+    %sum = scf.for %i = %c0 to %n step %c16 iter_args(%r = %zero) -> (vector<16x128xf32>) {
+      %count = affine.min affine_map<(d0)[s0] -> (s0 - d0, 16)>(%i)[%n]
+      %keys = memref.subview %k[%i, 0] [%count, 128] [1, 1] : !rows to !block
+      %values = memref.subview %v[%i, 0] [%count, 128] [1, 1] : !rows to !block
+      %a = vector.transfer_read %keys[%c0, %c0], %h0 {in_bounds = [false, true]} : !block, vector<16x128xf16>
+      %b = vector.transfer_read %values[%c0, %c0], %h0 {in_bounds = [false, true]} : !block, vector<16x128xf16>
+      %s = vector.contract {indexing_maps = [affine_map<(q, j, d) -> (q, d)>, affine_map<(q, j, d) -> (j, d)>, affine_map<(q, j, d) -> (q, j)>], iterator_types = ["parallel", "parallel", "reduction"]}
+          %q, %a, %none : vector<16x128xf16>, vector<16x128xf16> into vector<16x16xf32>
+      %w = arith.truncf %s : vector<16x16xf32> to vector<16x16xf16>
+      %o = vector.contract {indexing_maps = [affine_map<(q, d, j) -> (q, j)>, affine_map<(q, d, j) -> (j, d)>, affine_map<(q, d, j) -> (q, d)>], iterator_types = ["parallel", "parallel", "reduction"]}
+          %w, %b, %r : vector<16x16xf16>, vector<16x128xf16> into vector<16x128xf32>
+      scf.yield %o : vector<16x128xf32>
+    }
+    vector.transfer_write %sum, %out[%c0, %c0] {in_bounds = [true, true]} : vector<16x128xf32>, memref<16x128xf32>
+    gpu.terminator
+  }
+  return
+}
