@@ -515,3 +515,48 @@ func.func @few(%x: memref<8x16xf16>, %out: memref<8x16xf32>) {
   } {attn.most_rows = 8 : index}
   return
 }
+
+// -----
+
+!factor = memref<16x16xf32, strided<[20, 1]>, #gpu.address_space<workgroup>>
+!odd = memref<16x16xf32, strided<[17, 1]>, #gpu.address_space<workgroup>>
+
+// Of f32, a lane loads four neighbours of its rows at once, and of the columns where
+// these are rows of the second factor, if all rows are multiples of 16 bytes.
+// CHECK-LABEL: func.func @scalar_product
+// CHECK: scf.for %{{.*}} = %c0{{.*}} to %c16{{.*}} step %c4
+// CHECK-COUNT-6: vector.load %{{.*}} {alignment = 16 : i64} : {{.*}}, vector<4xf32>
+// CHECK-NOT: {{vector|memref}}.load
+// CHECK: scf.yield
+// CHECK: scf.for %{{.*}} = %c0{{.*}} to %c16{{.*}} step %c4
+// CHECK-COUNT-2: vector.load %{{.*}} {alignment = 16 : i64} : {{.*}}, vector<4xf32>
+// CHECK-COUNT-16: memref.load %{{.*}} : memref<16x16xf32, strided<[17, 1]>
+// CHECK: scf.yield
+// CHECK: scf.for %{{.*}} = %c0{{.*}} to %c16{{.*}} step %c1
+// CHECK-NOT: vector.load
+// CHECK: scf.yield
+func.func @scalar_product(%out: memref<16x16xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  %f0 = arith.constant 0.0 : f32
+  %none = arith.constant dense<0.0> : vector<16x16xf32>
+  gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
+             threads(%tx, %ty, %tz) in (%sx = %c32, %sy = %c1, %sz = %c1) {
+    %x = memref.alloca() : memref<16x20xf32, #gpu.address_space<workgroup>>
+    %y = memref.alloca() : memref<16x17xf32, #gpu.address_space<workgroup>>
+    %even = memref.subview %x[0, 0] [16, 16] [1, 1] : memref<16x20xf32, #gpu.address_space<workgroup>> to !factor
+    %odd = memref.subview %y[0, 0] [16, 16] [1, 1] : memref<16x17xf32, #gpu.address_space<workgroup>> to !odd
+    %a = vector.transfer_read %even[%c0, %c0], %f0 {in_bounds = [true, true]} : !factor, vector<16x16xf32>
+    %b = vector.transfer_read %odd[%c0, %c0], %f0 {in_bounds = [true, true]} : !odd, vector<16x16xf32>
+    %r = vector.contract {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"]}
+        %a, %a, %none : vector<16x16xf32>, vector<16x16xf32> into vector<16x16xf32>
+    %s = vector.contract {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"]}
+        %a, %b, %r : vector<16x16xf32>, vector<16x16xf32> into vector<16x16xf32>
+    %t = vector.contract {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"]}
+        %a, %b, %s : vector<16x16xf32>, vector<16x16xf32> into vector<16x16xf32>
+    vector.transfer_write %t, %out[%c0, %c0] {in_bounds = [true, true]} : vector<16x16xf32>, memref<16x16xf32>
+    gpu.terminator
+  }
+  return
+}

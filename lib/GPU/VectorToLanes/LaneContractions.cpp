@@ -293,6 +293,31 @@ emitWarpgroupProduct(LaneValues &lanes, ArrayRef<Value> lhs, Value lhsPanels,
                                 .getResults());
 }
 
+/// Elements of f32 that a lane loads at once where they are neighbours.
+static constexpr int64_t kChunk = 4;
+
+/// Chunks are aligned where each row begins with one: workgroup memory does.
+static bool hasAlignedChunks(Value memory) {
+  auto [strides, offset] =
+      cast<MemRefType>(memory.getType()).getStridesAndOffset();
+  return strides[0] != ShapedType::kDynamic && strides[0] % kChunk == 0;
+}
+
+/// `count` elements of a row.
+static SmallVector<Value> loadNeighbours(IndexBuilder &b, Value memory,
+                                         Value row, Value column,
+                                         int64_t count) {
+  if (count == 1)
+    return {memref::LoadOp::create(b, memory, ValueRange{row, column})};
+  constexpr unsigned kBytes = 4 * kChunk;
+  Value chunk = vector::LoadOp::create(
+      b, VectorType::get({count}, b.getF32Type()), memory,
+      ValueRange{row, column}, /*nontemporal=*/false, llvm::MaybeAlign(kBytes));
+  return llvm::map_to_vector(llvm::seq(count), [&](int64_t i) -> Value {
+    return vector::ExtractOp::create(b, chunk, i);
+  });
+}
+
 /// Products of f32, without matrix units: `lhs` (M, K) is in workgroup memory,
 /// too, and each lane adds up its own elements.
 static SmallVector<Value> emitScalarProduct(LaneValues &lanes, Value lhs,
@@ -300,23 +325,30 @@ static SmallVector<Value> emitScalarProduct(LaneValues &lanes, Value lhs,
                                             bool isTransposed) {
   IndexBuilder &b = lanes.b;
   int64_t depth = cast<MemRefType>(lhs.getType()).getDimSize(1);
+  bool hasChunks =
+      hasAlignedChunks(lhs) && (!isTransposed || hasAlignedChunks(rhs));
+  int64_t step = hasChunks ? kChunk : 1;
   SmallVector<Value> rows = lanes.rows();
   SmallVector<Value> columns =
       lanes.columns(int64_t(sums.size()) / lanes.getElementsOfBlock() * 8);
-  return b.loop(0, depth, 1, sums, [&](Value k, ValueRange carried) {
-    SmallVector<Value> first;
+  return b.loop(0, depth, step, sums, [&](Value k, ValueRange carried) {
+    SmallVector<SmallVector<Value>> first;
     for (Value row : rows)
-      first.push_back(memref::LoadOp::create(b, lhs, ValueRange{row, k}));
+      first.push_back(loadNeighbours(b, lhs, row, k, step));
     SmallVector<Value> results(carried);
     for (auto [i, column] : llvm::enumerate(columns)) {
-      SmallVector<Value> indices = {k, column};
+      SmallVector<Value> second;
       if (isTransposed)
-        std::swap(indices[0], indices[1]);
-      Value second = memref::LoadOp::create(b, rhs, indices);
-      for (auto [row, factor] : llvm::enumerate(first)) {
-        Value &sum = results[lanes.getElement(int64_t(row), int64_t(i))];
-        sum = LLVM::FMAOp::create(b, factor, second, sum);
-      }
+        second = loadNeighbours(b, rhs, column, k, step);
+      else
+        for (int64_t e = 0; e < step; ++e)
+          second.push_back(
+              memref::LoadOp::create(b, rhs, ValueRange{b.add(k, e), column}));
+      for (auto [row, factors] : llvm::enumerate(first))
+        for (auto [x, y] : llvm::zip_equal(factors, second)) {
+          Value &sum = results[lanes.getElement(int64_t(row), int64_t(i))];
+          sum = LLVM::FMAOp::create(b, x, y, sum);
+        }
     }
     return results;
   });
