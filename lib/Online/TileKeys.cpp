@@ -244,8 +244,8 @@ void readFromCache(RewriterBase &rewriter, OnlineAttentionOp block,
         rows.gather(b, first, end, first, rows.allocate(b, cached.copied));
     return CachedRows::take(b, all, count);
   };
-  // Narrower floats are converted where they are multiplied, and so are
-  // integers in rows, and in the tiles of a GPU.
+  // Narrower floats are converted where they are multiplied, if that is not in
+  // pairs, and so are integers in rows, and in the tiles of a GPU.
   bool takesIntegers = block.getLayout() == OnlineLayout::Rows ||
                        block.getLayout() == OnlineLayout::Mma;
   auto convert = [&](CachedRows::Rows rows, Value operand,
@@ -253,7 +253,9 @@ void readFromCache(RewriterBase &rewriter, OnlineAttentionOp block,
     auto type = cast<RankedTensorType>(operand.getType());
     if (rows.scales && takesIntegers)
       scales.assign(rows.scales);
-    if (!rows.scales || takesIntegers)
+    bool hasType = getElementTypeOrSelf(rows.elements) == type.getElementType();
+    if (rows.scales ? takesIntegers
+                    : hasType || block.getLayout() != OnlineLayout::Pairs)
       return rows.elements;
     Value to = b.empty({blockSize, type.getDimSize(1)}, type.getElementType());
     to = CachedRows::take(b, {to, {}}, count).elements;

@@ -272,6 +272,9 @@ int64_t AttentionPlanner::getMostFewInRows() {
   if (!canTileInRows())
     return 0;
   Type stored = getStoredType(op.getKey());
+  // Each position would convert floats of 8 bits, which takes longest.
+  if (stored.getIntOrFloatBitWidth() < 16 && isa<FloatType>(stored))
+    return 0;
   if (stored.isF32())
     return count.isExact ? 0 : (4 * lanes - 1) / heads;
   bool isFull = count.isExact && isa<FloatType>(stored) && fillsLanes();

@@ -303,3 +303,20 @@ func.func @shared(%q: tensor<?x8x?x64xf16>, %k: tensor<?x8x?x64xf16>, %init: ten
       outs(%init : tensor<?x8x?x64xf16>) {attn.queries = array<i64: 9223372036854775807, 9223372036854775807>}
   return %o : tensor<?x8x?x64xf16>
 }
+
+// -----
+
+// Floats of 8 bits are converted once for a tile of lanes, and once for each
+// position of rows: there are no tiles of those.
+// CHECK-LABEL: func.func @float8
+// FEW-LABEL: func.func @float8
+// FEW: affine.min affine_map<()[s0] -> (s0, 4)>
+// FEW: affine.min affine_map<()[s0] -> (s0, 127)>
+func.func @float8(%q: tensor<1x8x?x64xf32>, %keys: tensor<1x2x64x64xf8E4M3FN>,
+                  %lengths: tensor<1xi32>) -> tensor<1x8x?x64xf32> {
+  %k = attn.cache_read ins(%keys : tensor<1x2x64x64xf8E4M3FN>) lengths(%lengths : tensor<1xi32>)
+      -> tensor<1x2x64x64xf32>
+  %r = attn.attention ins(%q, %k, %k : tensor<1x8x?x64xf32>, tensor<1x2x64x64xf32>, tensor<1x2x64x64xf32>)
+      outs(%q : tensor<1x8x?x64xf32>)
+  return %r : tensor<1x8x?x64xf32>
+}

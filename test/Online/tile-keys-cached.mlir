@@ -353,6 +353,32 @@ func.func @quantized_rows(%q: tensor<3x16xf32>, %keys: tensor<?x2x24x16xi8>, %va
   return %r#0, %r#1, %r#2 : tensor<3x16xf32>, tensor<16xf32>, tensor<16xf32>
 }
 
+// In pairs, floats of 8 bits are converted in the block.
+// CHECK-LABEL: func.func @float8_pairs(
+// CHECK: scf.for
+// CHECK: %[[KEY:.*]] = linalg.generic {{.*}} ins(%{{.*}} : tensor<?x16xf8E4M3FN>) outs(%{{.*}} : tensor<?x16xbf16>)
+// CHECK: attn.online_attention layout<pairs> ins(%{{.*}}, %[[KEY]], %[[KEY]] :
+func.func @float8_pairs(%q: tensor<8x16x2xbf16>, %keys: tensor<?x2x32x16xf8E4M3FN>,
+    %lengths: !lengths, %table: !table, %b: index, %h: index, %n: index,
+    %acc: tensor<16x16xf32>, %m: tensor<16xf32>, %l: tensor<16xf32>)
+    -> (tensor<16x16xf32>, tensor<16xf32>, tensor<16xf32>) {
+  %c0 = arith.constant 0 : index
+  %c3 = arith.constant 3 : index
+  %no = arith.constant false
+  %k = attn.cache_read ins(%keys : tensor<?x2x32x16xf8E4M3FN>) lengths(%lengths : !lengths)
+      table(%table : !table)
+      size(%n) -> tensor<?x2x?x16xbf16>
+  %k0 = tensor.extract_slice %k[%b, %h, 0, 0] [1, 1, %n, 16] [1, 1, 1, 1]
+      : tensor<?x2x?x16xbf16> to tensor<1x1x?x16xbf16>
+  %k1 = tensor.extract_slice %k0[0, 0, 0, 0] [1, 1, %n, 16] [1, 1, 1, 1]
+      : tensor<1x1x?x16xbf16> to tensor<?x16xbf16>
+  %r:3 = attn.online_attention layout<pairs> ins(%q, %k1, %k1 : tensor<8x16x2xbf16>, tensor<?x16xbf16>, tensor<?x16xbf16>)
+      outs(%acc, %m, %l : tensor<16x16xf32>, tensor<16xf32>, tensor<16xf32>) at(%b, %h, %c0, %c0) queries(%c3)
+      exact(%no) {attn.plan = #attn.plan<layout = pairs, keys = 64>}
+      -> tensor<16x16xf32>, tensor<16xf32>, tensor<16xf32>
+  return %r#0, %r#1, %r#2 : tensor<16x16xf32>, tensor<16xf32>, tensor<16xf32>
+}
+
 // For matrix units, too.
 // CHECK-LABEL: func.func @quantized_matrices(
 // CHECK-NOT: linalg.generic
