@@ -233,10 +233,16 @@ bool AttentionPlanner::fillsLanes() {
   return 4 * getMostRows() > 3 * int64_t(llvm::alignTo(getMostRows(), lanes));
 }
 
+/// What whole vectors leave of a row is a part of one. For more than half a
+/// vector of queries, it costs more than to pad rows and multiply pairs.
 bool AttentionPlanner::hasSizesForRows() {
   bool isPadded = headSize != op.getQueryType().getDimSize(3);
-  return !isPadded && headSize % lanes == 0 && valueSize % lanes == 0 &&
-         headSize > 0 && valueSize > 0;
+  bool isWhole = headSize % lanes == 0 && valueSize % lanes == 0;
+  if (!isWhole && canComputeInPairs() && getMostRows() > lanes / 2)
+    return false;
+  int64_t part = std::min<int64_t>(lanes, 4);
+  return !isPadded && headSize % part == 0 && valueSize % part == 0 &&
+         headSize >= lanes && valueSize >= lanes;
 }
 
 /// Whether there is an online form in pairs of bf16.

@@ -66,16 +66,16 @@ func.func @few(%q: tensor<?x2x4x80xbf16>, %k: !kv) -> tensor<?x2x4x80xbf16> {
   return %r : tensor<?x2x4x80xbf16>
 }
 
-// Not those that end within a vector, nor more than it has lanes.
+// Not more than half a vector of those that end within one, nor more than it has lanes.
 // CHECK-LABEL: func.func @few_of_72
 // CHECK-COUNT-2: scf.forall
-// CHECK: attn.attention ins({{.*}} : tensor<1x2x4x96xbf16>, tensor<1x2x9x96xbf16>, tensor<1x2x9x72xbf16>)
-func.func @few_of_72(%q: tensor<1x2x4x72xbf16>, %k: tensor<1x2x9x72xbf16>)
-    -> tensor<1x2x4x72xbf16> {
+// CHECK: attn.attention ins({{.*}} : tensor<1x2x9x96xbf16>, tensor<1x2x9x96xbf16>, tensor<1x2x9x72xbf16>)
+func.func @few_of_72(%q: tensor<1x2x9x72xbf16>, %k: tensor<1x2x9x72xbf16>)
+    -> tensor<1x2x9x72xbf16> {
   %r = attn.attention
-      ins(%q, %k, %k : tensor<1x2x4x72xbf16>, tensor<1x2x9x72xbf16>, tensor<1x2x9x72xbf16>)
-      outs(%q : tensor<1x2x4x72xbf16>)
-  return %r : tensor<1x2x4x72xbf16>
+      ins(%q, %k, %k : tensor<1x2x9x72xbf16>, tensor<1x2x9x72xbf16>, tensor<1x2x9x72xbf16>)
+      outs(%q : tensor<1x2x9x72xbf16>)
+  return %r : tensor<1x2x9x72xbf16>
 }
 // CHECK-LABEL: func.func @seventeen
 // CHECK-COUNT-2: scf.forall

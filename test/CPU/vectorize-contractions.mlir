@@ -209,17 +209,49 @@ func.func @accumulate(%k: memref<?x4xf64>, %q: memref<4x16xf64>,
 
 // -----
 
+// What whole vectors leave of a row of lanes is computed in parts of one.
+
+// CHECK-LABEL: func.func @parts(
+// CHECK-SAME: %[[W:[^:]*]]: memref<?x4xf32>, %[[V:[^:]*]]: memref<?x44xf32>, %[[O:[^:]*]]: memref<4x44xf32>)
+// CHECK-NOT: linalg
+// CHECK: scf.for {{.*}} -> (vector<4x16xf32>, vector<4x16xf32>)
+// CHECK: vector.load %[[V]][%{{.*}}, %c0{{.*}}vector<16xf32>
+// CHECK: vector.load %[[V]][%{{.*}}, %c16{{.*}}vector<16xf32>
+// CHECK: scf.for {{.*}} -> (vector<4x8xf32>)
+// CHECK: vector.load %[[V]][%{{.*}}, %c32{{.*}}vector<8xf32>
+// CHECK: scf.for {{.*}} -> (vector<4x4xf32>)
+// CHECK: vector.load %[[V]][%{{.*}}, %c40{{.*}}vector<4xf32>
+// CHECK-NOT: linalg
+// AVX2-LABEL: func.func @parts(
+// AVX2-NOT: linalg
+// AVX2: vector<4xf32>
+// AVX2: return
+func.func @parts(%w: memref<?x4xf32>, %v: memref<?x44xf32>, %o: memref<4x44xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (k, m)>, affine_map<(m, n, k) -> (k, n)>,
+                                   affine_map<(m, n, k) -> (m, n)>],
+                  iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%w, %v : memref<?x4xf32>, memref<?x44xf32>) outs(%o : memref<4x44xf32>) {
+  ^bb0(%x: f32, %y: f32, %sum: f32):
+    %product = arith.mulf %x, %y : f32
+    %next = arith.addf %sum, %product : f32
+    linalg.yield %next : f32
+  }
+  return
+}
+
+// -----
+
 // CHECK-LABEL: func.func @lanes(
 // CHECK-COUNT-6: linalg.matmul
 func.func @lanes(%a: memref<8x8xf32>, %b: memref<8x?xf32>, %c: memref<8x?xf32>,
-                 %b20: memref<8x20xf32>, %c20: memref<8x20xf32>,
+                 %b18: memref<8x18xf32>, %c18: memref<8x18xf32>,
                  %bs: memref<8x16xf32, strided<[32, 2]>>, %c16: memref<8x16xf32>,
                  %d: memref<8x8xf16>, %e: memref<8x16xf16>,
                  %i: memref<16x16xi32>) {
   // expected-remark @below {{not computed in vector registers: does not have a static number of lanes that fills vectors}}
   linalg.matmul ins(%a, %b : memref<8x8xf32>, memref<8x?xf32>) outs(%c : memref<8x?xf32>)
   // expected-remark @below {{not computed in vector registers: does not have a static number of lanes that fills vectors}}
-  linalg.matmul ins(%a, %b20 : memref<8x8xf32>, memref<8x20xf32>) outs(%c20 : memref<8x20xf32>)
+  linalg.matmul ins(%a, %b18 : memref<8x8xf32>, memref<8x18xf32>) outs(%c18 : memref<8x18xf32>)
   // expected-remark @below {{not computed in vector registers: has lanes that are not contiguous}}
   linalg.matmul ins(%a, %bs : memref<8x8xf32>, memref<8x16xf32, strided<[32, 2]>>) outs(%c16 : memref<8x16xf32>)
   // expected-remark @below {{not computed in vector registers: is not all of f32 or all of f64}}

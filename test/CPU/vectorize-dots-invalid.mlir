@@ -8,14 +8,14 @@
          iterator_types = ["parallel", "parallel", "reduction"]}
 
 // What has no vectors of k: more columns than lanes, any number of them, a k that
-// does not fill vectors or is not known, rows that are not contiguous, and types
+// does not fill a vector or is not known, rows that are not contiguous, and types
 // that are not converted.
 // CHECK-LABEL: func.func @sizes(
 // CHECK-COUNT-6: linalg.generic
 func.func @sizes(%a: memref<8x32xf32>, %b17: memref<17x32xf32>,
                  %c17: memref<8x17xf32>, %any: memref<?x32xf32>,
-                 %c: memref<8x?xf32>, %a24: memref<8x24xf32>,
-                 %b24: memref<3x24xf32>, %c3: memref<8x3xf32>,
+                 %c: memref<8x?xf32>, %a12: memref<8x12xf32>,
+                 %b12: memref<3x12xf32>, %c3: memref<8x3xf32>,
                  %ak: memref<8x?xf32>, %bk: memref<3x?xf32>,
                  %strided: memref<8x32xf32, strided<[64, 2]>>,
                  %b3: memref<3x32xf32>, %f8: memref<8x32xf8E4M3FNUZ>) {
@@ -36,7 +36,7 @@ func.func @sizes(%a: memref<8x32xf32>, %b17: memref<17x32xf32>,
     linalg.yield %next : f32
   }
   // expected-remark @below {{has no row of lanes in an operand and the result}}
-  linalg.generic #dots ins(%a24, %b24 : memref<8x24xf32>, memref<3x24xf32>)
+  linalg.generic #dots ins(%a12, %b12 : memref<8x12xf32>, memref<3x12xf32>)
       outs(%c3 : memref<8x3xf32>) {
   ^bb0(%x: f32, %y: f32, %sum: f32):
     %product = arith.mulf %x, %y : f32

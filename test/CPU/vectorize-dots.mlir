@@ -58,6 +58,30 @@ func.func @scores(%k: memref<?x64xf16, strided<[?, 1], offset: ?>>,
   return
 }
 
+// What whole vectors leave of a row is a part of one, beside zeros.
+// CHECK-LABEL: func.func @parts(
+// CHECK-SAME: %[[K:[^:]*]]: memref<?x44xf16>, %[[Q:[^:]*]]: memref<1x44xf32>
+// CHECK-NOT: linalg
+// CHECK: %[[Y:.*]] = vector.load %[[Q]][%c0, %c32] : {{.*}}, vector<12xf32>
+// CHECK: %[[Q0:.*]] = vector.insert_strided_slice %[[Y]], %{{.*}} : vector<12xf32> into vector<16xf32>
+// CHECK: %[[NARROW:.*]] = vector.load %[[K]][%{{.*}}, %c32] : {{.*}}, vector<12xf16>
+// CHECK: %[[X:.*]] = arith.extf %[[NARROW]] : vector<12xf16> to vector<12xf32>
+// CHECK: %[[K0:.*]] = vector.insert_strided_slice %[[X]], %{{.*}} : vector<12xf32> into vector<16xf32>
+// CHECK: vector.fma %[[K0]], %[[Q0]],
+// AVX2-LABEL: func.func @parts(
+// AVX2: vector<4xf32> into vector<8xf32>
+func.func @parts(%k: memref<?x44xf16>, %q: memref<1x44xf32>, %s: memref<?x1xf32>) {
+  linalg.generic #dots ins(%k, %q : memref<?x44xf16>, memref<1x44xf32>)
+      outs(%s : memref<?x1xf32>) {
+  ^bb0(%x: f16, %y: f32, %sum: f32):
+    %wide = arith.extf %x : f16 to f32
+    %product = arith.mulf %wide, %y : f32
+    %next = arith.addf %sum, %product : f32
+    linalg.yield %next : f32
+  }
+  return
+}
+
 // As many columns as a vector has lanes: one row at a time.
 // CHECK-LABEL: func.func @lanes(
 // CHECK: scf.for {{.*}} = %c0 to %c7 step %c1

@@ -63,29 +63,42 @@ func.func @too_many(%q: tensor<1x1x17x32xf32>, %k: tensor<1x1x?x32xf32>)
   return %r : tensor<1x1x17x32xf32>
 }
 
-// Heads that end within a vector, of keys or of values.
+// Heads that end within a small vector, of keys or of values.
 // CHECK-LABEL: func.func @key_size
 // CHECK-NOT: layout<rows>
 // EIGHT-LABEL: func.func @key_size
-// EIGHT: layout<rows>
-func.func @key_size(%q: tensor<1x1x5x24xf32>, %k: tensor<1x1x?x24xf32>,
+// EIGHT-NOT: layout<rows>
+func.func @key_size(%q: tensor<1x1x5x22xf32>, %k: tensor<1x1x?x22xf32>,
                     %v: tensor<1x1x?x16xf32>, %o: tensor<1x1x5x16xf32>)
     -> tensor<1x1x5x16xf32> {
   %r = attn.attention
-      ins(%q, %k, %v : tensor<1x1x5x24xf32>, tensor<1x1x?x24xf32>, tensor<1x1x?x16xf32>)
+      ins(%q, %k, %v : tensor<1x1x5x22xf32>, tensor<1x1x?x22xf32>, tensor<1x1x?x16xf32>)
       outs(%o : tensor<1x1x5x16xf32>)
   return %r : tensor<1x1x5x16xf32>
 }
 // CHECK-LABEL: func.func @value_size
 // CHECK-NOT: layout<rows>
 // EIGHT-LABEL: func.func @value_size
-// EIGHT: layout<rows>
+// EIGHT-NOT: layout<rows>
 func.func @value_size(%q: tensor<1x1x5x16xf32>, %k: tensor<1x1x?x16xf32>,
-                      %v: tensor<1x1x?x24xf32>, %o: tensor<1x1x5x24xf32>)
+                      %v: tensor<1x1x?x22xf32>, %o: tensor<1x1x5x22xf32>)
+    -> tensor<1x1x5x22xf32> {
+  %r = attn.attention
+      ins(%q, %k, %v : tensor<1x1x5x16xf32>, tensor<1x1x?x16xf32>, tensor<1x1x?x22xf32>)
+      outs(%o : tensor<1x1x5x22xf32>)
+  return %r : tensor<1x1x5x22xf32>
+}
+
+// Within a larger one, they are in rows.
+// CHECK-LABEL: func.func @part
+// CHECK: attn.online_attention layout<rows> ins(%{{.*}}, %{{.*}}, %{{.*}} : tensor<5x24xf32>, tensor<?x24xf32>, tensor<?x24xf32>)
+// EIGHT-LABEL: func.func @part
+// EIGHT: layout<rows>
+func.func @part(%q: tensor<1x1x5x24xf32>, %k: tensor<1x1x?x24xf32>)
     -> tensor<1x1x5x24xf32> {
   %r = attn.attention
-      ins(%q, %k, %v : tensor<1x1x5x16xf32>, tensor<1x1x?x16xf32>, tensor<1x1x?x24xf32>)
-      outs(%o : tensor<1x1x5x24xf32>)
+      ins(%q, %k, %k : tensor<1x1x5x24xf32>, tensor<1x1x?x24xf32>, tensor<1x1x?x24xf32>)
+      outs(%q : tensor<1x1x5x24xf32>)
   return %r : tensor<1x1x5x24xf32>
 }
 

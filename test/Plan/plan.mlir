@@ -75,6 +75,19 @@ func.func @rest(%q: tensor<?x33x1x64xf32>, %k: tensor<?x1x?x64xf32>)
   return %r : tensor<?x33x1x64xf32>
 }
 
+// Heads of vectors and a part of one are in rows as well; more than half a vector
+// of rows is multiplied in pairs where these are.
+// CHECK-LABEL: func.func @parts
+// CHECK: attn.plan = #attn.plan<layout = rows, heads = 4, rows = 4, {{.*}} head_size = 72,
+// AVX2: attn.plan = #attn.plan<layout = rows, heads = 4, rows = 8, {{.*}} head_size = 72,
+// ZEN4: attn.plan = #attn.plan<layout = pairs, heads = 4, rows = 12, {{.*}} head_size = 72,
+func.func @parts(%q: tensor<?x8x1x72xbf16>, %k: !bk, %q3: tensor<?x8x3x72xbf16>)
+    -> (tensor<?x8x1x72xbf16>, tensor<?x8x3x72xbf16>) {
+  %r = attn.attention ins(%q, %k, %k : tensor<?x8x1x72xbf16>, !bk, !bk) outs(%q : tensor<?x8x1x72xbf16>)
+  %s = attn.attention ins(%q3, %k, %k : tensor<?x8x3x72xbf16>, !bk, !bk) outs(%q3 : tensor<?x8x3x72xbf16>)
+  return %r, %s : tensor<?x8x1x72xbf16>, tensor<?x8x3x72xbf16>
+}
+
 // A number of queries that only has a bound: as many rows as that, or tiles, of
 // which lanes are better where four can be full.
 // CHECK-LABEL: func.func @bounded

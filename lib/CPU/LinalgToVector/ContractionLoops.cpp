@@ -289,5 +289,22 @@ void attn::emitContractionLoops(OpBuilder &b, Location loc,
                                 const Contraction &contraction,
                                 const ContractionTarget &target) {
   IndexBuilder builder(loc, b);
-  Emitter(builder, contraction, target).emit();
+  unsigned bits = contraction.getElementType().getIntOrFloatBitWidth();
+  int64_t width = target.registers.getWidth(bits),
+          lanes = contraction.getNumLanes();
+  if (lanes % width == 0)
+    return Emitter(builder, contraction, target).emit();
+  // What whole vectors leave is computed in smaller ones.
+  Contraction part = contraction;
+  ContractionTarget machine = target;
+  part.numLanes = lanes / width * width;
+  while (lanes > 0) {
+    if (part.numLanes > 0)
+      Emitter(builder, part, machine).emit();
+    part.firstLane += part.numLanes;
+    lanes -= part.numLanes;
+    part.numLanes = int64_t(llvm::bit_floor(uint64_t(lanes)));
+    machine.registers.bits = unsigned(part.numLanes) * bits;
+    part.shares = {};
+  }
 }

@@ -46,6 +46,8 @@ struct Contraction {
   /// Whether the loop around multiplies others of A by the same B, and both
   /// together are more than the first-level cache holds.
   bool readsAOnce = false;
+  /// Columns of C that are computed; 0 lanes: all from the first one on.
+  int64_t firstLane = 0, numLanes = 0;
   /// Of products in tiles.
   DelayedStore store;
 
@@ -53,7 +55,9 @@ struct Contraction {
   /// Whether A's pairs of each step lie side by side, one of each row.
   bool hasPairsOfRows() const;
   int64_t getNumRows() const { return c.getType().getDimSize(0); }
-  int64_t getNumLanes() const { return c.getType().getDimSize(1); }
+  int64_t getNumLanes() const {
+    return numLanes ? numLanes : c.getType().getDimSize(1);
+  }
   /// Contracted dimensions of B.
   unsigned getNumContracted() const { return mapOfB.getNumResults() - 1; }
   /// The dimension of B that the contracted one of a number is, counted from

@@ -192,8 +192,12 @@ StringRef attn::matchContraction(linalg::LinalgOp op,
     return "is empty";
   int64_t lanes = c.getDimSize(1);
   unsigned bits = contraction.getElementType().getIntOrFloatBitWidth();
+  int64_t width = target.registers.getWidth(bits);
+  // A part of a vector fills registers of 128 bits.
+  bool hasRest = lanes > width && lanes % (128 / int64_t(bits)) == 0 &&
+                 !contraction.hasPairs();
   if (ShapedType::isDynamic(lanes) || lanes == 0 ||
-      lanes % target.registers.getWidth(bits) != 0)
+      (lanes % width != 0 && !hasRest))
     return "does not have a static number of lanes that fills vectors";
   return "";
 }

@@ -9,7 +9,8 @@
 // C[m,n] += A[m,k] * B[n,k] with few n: both operands are contiguous along k,
 // so that vectors are of k, and what is left in their lanes is summed at the
 // end, for as many sums at once as a vector has lanes. A comes from memory: of
-// each row, a step reads 64 bytes, a line.
+// each row, a step reads 64 bytes, a line. The elements that are left, of rows
+// of no whole vectors, are those of a vector whose others are 0.
 //
 // Of i8 and i32, an instruction multiplies four elements of A for each lane, as
 // unsigned, with as many of B. So A is taken to have 128 more in each element,
@@ -45,7 +46,7 @@ public:
         paddedColumns(llvm::PowerOf2Ceil(numColumns)),
         length(cast<MemRefType>(rhs.getType()).getDimSize(1)),
         mostRows(getMost(c, 0)), ofIntegers(type.isInteger()),
-        depth(ofIntegers ? 4 * width : width) {
+        depth(ofIntegers ? 4 * width : width), whole(length / depth * depth) {
     if (mostRows > 0)
       shares = PrefetchShares(op);
     if (ofIntegers)
@@ -53,7 +54,7 @@ public:
     Type typeOfA = cast<MemRefType>(a.getType()).getElementType();
     int64_t perLine =
         std::max<int64_t>(1, 32 / typeOfA.getIntOrFloatBitWidth());
-    while (length % (perLine * width) != 0 && perLine > 1)
+    while (whole % (perLine * width) != 0 && perLine > 1)
       perLine /= 2;
     vectorsPerStep = perLine;
     isSplit = canSplit(typeOfA) && vectorsPerStep % 2 == 0;
@@ -70,10 +71,10 @@ public:
       rowsPerBlock =
           std::min(rowsPerBlock, int64_t(llvm::bit_floor(uint64_t(mostRows))));
     Value rest = b.rem(numRows, rowsPerBlock);
-    Value whole = b.sub(numRows, rest);
-    emitLoop(b.index(0), whole, rowsPerBlock);
+    Value end = b.sub(numRows, rest);
+    emitLoop(b.index(0), end, rowsPerBlock);
     if (rowsPerBlock > 1)
-      emitLoop(whole, numRows, 1);
+      emitLoop(end, numRows, 1);
     shares.erase();
   }
 
@@ -88,20 +89,27 @@ private:
   void splitRows() {
     Value copy = allocateForThread(b, b.getLoc(),
                                    MemRefType::get({numColumns, length}, type));
-    for (int64_t row = 0; row < numColumns; ++row)
-      b.loop(0, length, 2 * width, [&](Value k) {
+    for (int64_t row = 0; row < numColumns; ++row) {
+      b.loop(0, whole, 2 * width, [&](Value k) {
         Value i = b.index(row), next = add(k, width);
         auto [even, odd] = splitLanes(b, load(rhs, i, k), load(rhs, i, next));
         vector::StoreOp::create(b, even, copy, ValueRange{i, k});
         vector::StoreOp::create(b, odd, copy, ValueRange{i, next});
       });
+      if (whole < length) {
+        Value at[] = {b.index(row), b.index(whole)};
+        auto rest = VectorType::get(length - whole, type);
+        vector::StoreOp::create(b, vector::LoadOp::create(b, rest, rhs, at),
+                                copy, at);
+      }
+    }
     rhs = copy;
   }
 
   void emitLoop(Value lower, Value upper, int64_t numRows) {
     int64_t together = std::min(numRows, mostRowsTogether);
     shares.cut(b, b.index(int64_t(llvm::divideCeil(mostRows, together)) *
-                          (length / stepSize())));
+                          (whole / stepSize())));
     b.loop(lower, upper, numRows, [&](Value row) {
       SmallVector<Value> rows, products;
       for (int64_t i = 0; i < numRows; ++i)
@@ -117,7 +125,7 @@ private:
   SmallVector<Value> emitProducts(ArrayRef<Value> rows) {
     SmallVector<Value> zeros(rows.size() * numColumns,
                              b.zero(VectorType::get(width, type)));
-    return b.loop(0, length, stepSize(), zeros, [&](Value k, ValueRange so) {
+    auto emitStep = [&](Value k, ValueRange so) {
       SmallVector<Value> sums(so);
       for (int64_t first = 0; first < vectorsPerStep; first += mostVectors) {
         SmallVector<SmallVector<Value>> ofA;
@@ -135,14 +143,23 @@ private:
           }
       }
       return sums;
-    });
+    };
+    SmallVector<Value> sums = b.loop(0, whole, stepSize(), zeros, emitStep);
+    if (whole < length)
+      for (int64_t column = 0; column < numColumns; ++column) {
+        Value y = loadRest(rhs, b.index(column));
+        for (auto [i, row] : llvm::enumerate(rows)) {
+          Value &sum = sums[i * numColumns + column];
+          sum = multiplyAndAdd(loadRest(a, row), y, sum);
+        }
+      }
+    return sums;
   }
 
   /// Fetches the share of the step of a block of rows at `k`.
   void emitShare(ArrayRef<Value> rows, Value k) {
     Value block = b.div(rows.front(), int64_t(rows.size())),
-          step = b.div(k, stepSize()),
-          first = b.mul(block, length / stepSize());
+          step = b.div(k, stepSize()), first = b.mul(block, whole / stepSize());
     shares.emit(b, b.add(first, step));
   }
   /// Elements of a row that a step multiplies.
@@ -200,6 +217,19 @@ private:
     Value lanes = vector::LoadOp::create(b, VectorType::get(depth, from),
                                          buffer, ValueRange{row, k});
     return from == type || ofIntegers ? lanes : widenLanes(b, lanes, type);
+  }
+
+  /// The elements of a row that are left, beside zeros.
+  Value loadRest(Value buffer, Value row) {
+    Type from = cast<MemRefType>(buffer.getType()).getElementType();
+    auto part = VectorType::get(length - whole, from);
+    Value rest = vector::LoadOp::create(b, part, buffer,
+                                        ValueRange{row, b.index(whole)});
+    if (from != type)
+      rest = widenLanes(b, rest, type);
+    return vector::InsertStridedSliceOp::create(
+        b, rest, b.zero(VectorType::get(width, type)), ArrayRef<int64_t>{0},
+        ArrayRef<int64_t>{1});
   }
 
   /// One vector with the sum of the lanes of vector `row * numColumns + column`
@@ -288,6 +318,7 @@ private:
   PrefetchShares shares;
   bool ofIntegers;
   int64_t depth;              ///< Elements of a row in a vector.
+  int64_t whole;              ///< Elements of a row in whole vectors.
   Value excess;               ///< In the sums of integers.
   int64_t vectorsPerStep = 1; ///< Of a row of A.
   bool isSplit = false;       ///< They are the even and the odd elements.
@@ -331,7 +362,8 @@ static bool isDots(linalg::LinalgOp op, const ContractionTarget &target) {
          isContiguousAlongRows(c) &&
          (ofIntegers || ofF64 || c.getElementType().isF32()) &&
          !ShapedType::isDynamic(columns) && columns >= 1 && columns <= width &&
-         !ShapedType::isDynamic(length) && length > 0 && length % depth == 0;
+         !ShapedType::isDynamic(length) && length >= depth &&
+         (length % depth == 0 || !ofIntegers);
 }
 
 LogicalResult attn::vectorizeDots(RewriterBase &rewriter, linalg::LinalgOp op,
