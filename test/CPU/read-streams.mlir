@@ -90,3 +90,19 @@ func.func @no_stream(%w: memref<64x64xf32>, %x: memref<1x64xf32>, %y: memref<1x6
   linalg.matmul ins(%x, %w : memref<1x64xf32>, memref<64x64xf32>) outs(%y : memref<1x64xf32>)
   return
 }
+
+// Four rows of any number, and those that are left in one block: each reads the
+// whole matrix.
+// CHECK-LABEL: func.func @rest(
+// CHECK: scf.for {{.*}} step %c4
+// CHECK: scf.for {{.*}} step %c3
+// CHECK: scf.for {{.*}} step %c2
+// CHECK: scf.for {{.*}} step %c1
+func.func @rest(%w: memref<64x64xf32>, %next: memref<64x64xf32>, %x: memref<?x64xf32>,
+                    %y: memref<?x64xf32>) {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  attn.prefetch %next[%c0] to %c64 stream(2048) : memref<64x64xf32>
+  linalg.matmul ins(%x, %w : memref<?x64xf32>, memref<64x64xf32>) outs(%y : memref<?x64xf32>)
+  return
+}

@@ -190,7 +190,7 @@ private:
   /// Of a block.
   int64_t numLanes;
   /// Rows of blocks, the largest first.
-  SmallVector<int64_t, 3> blockRows;
+  SmallVector<int64_t, 4> blockRows;
   bool inTiles;
   VectorBlocks vectors;
   TileBlocks tiles;
@@ -219,14 +219,15 @@ Emitter::Emitter(IndexBuilder &b, const Contraction &contraction,
     blockRows = {vectorBlock.rows};
   // Each block reads all of B, which is all that a few rows take time for.
   if (contraction.stream && ShapedType::isDynamic(contraction.getNumRows()))
-    for (int64_t rows = blockRows.back() / 2; rows > 1; rows /= 2)
+    for (int64_t rows = blockRows.back() - 1; rows > 1; --rows)
       blockRows.push_back(rows);
 }
 
 void Emitter::emit() {
-  if (contraction.getNumLanes() == numLanes)
-    return emitRows(b.index(0));
-  b.loop(b.index(0), b.index(contraction.getNumLanes()), numLanes,
+  int64_t first = contraction.firstLane, all = contraction.getNumLanes();
+  if (all == numLanes)
+    return emitRows(b.index(first));
+  b.loop(b.index(first), b.index(first + all), numLanes,
          [&](Value column) { emitRows(column); });
 }
 
