@@ -6,11 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/Shared/KnownSizes.h"
+#include "lib/Plan/BlockKeys.h"
 #include "lib/Plan/CacheModel.h"
 #include "lib/Plan/Plan.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "llvm/ADT/bit.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
@@ -385,43 +385,6 @@ OnlineLayout AttentionPlanner::chooseLayout() {
   if (canComputeInRows() && !prefersPairs && restRows == 0)
     return OnlineLayout::Rows;
   return hasPairs ? OnlineLayout::Pairs : OnlineLayout::Lanes;
-}
-
-/// Keys of a block for matrix units: fewer for long heads, whose output leaves
-/// few registers for scores, and whose queries take workgroup memory.
-static int64_t chooseKeysForMatrixUnits(int64_t size) {
-  int64_t elements = size > 128 ? 1 << 12 : 1 << 13;
-  int64_t keys =
-      int64_t(llvm::bit_floor(uint64_t(elements / std::max<int64_t>(1, size))));
-  return std::clamp<int64_t>(keys, 16, kMostKeysOfBlock);
-}
-
-/// Keys of a block that are read as `stored`, of attention on `type`. The
-/// longer row of a key and a value has `size` elements.
-static int64_t chooseKeysOfBlock(OnlineLayout layout, Type type, Type stored,
-                                 int64_t size, const CacheModel &model) {
-  size = std::max<int64_t>(size, 1);
-  // Matrix units do not multiply f32. Whatever is stored, tiles are of it, and
-  // none leaves the unit that parts of keys are made of. What they are copied
-  // to has 16 rows at least.
-  if (layout == OnlineLayout::Mma && type.isF32())
-    return std::clamp<int64_t>(
-        model.getStreamedKeys(size * 4, /*isInteger=*/false), 16,
-        kMostKeysOfBlock);
-  if (layout == OnlineLayout::Rows) {
-    int64_t bytes = size * stored.getIntOrFloatBitWidth() / 8;
-    return model.getStreamedKeys(bytes, isa<IntegerType>(stored));
-  }
-  if (layout == OnlineLayout::Mma)
-    return chooseKeysForMatrixUnits(size);
-  int64_t most = model.getKeys();
-  if (layout == OnlineLayout::Pairs)
-    return std::max(most, OnlineAttentionOp::kKeysPerPack);
-  if (type.isF32())
-    return most;
-  // Keys and values are converted in the block.
-  return std::clamp<int64_t>(model.getConvertedKeys(size),
-                             std::min<int64_t>(32, most), most);
 }
 
 int64_t AttentionPlanner::chooseKeys() {
