@@ -99,8 +99,8 @@ FailureOr<PlanAttr> planOnline(OnlineAttentionOp op);
 inline constexpr int64_t kFeaturesPerTile = 32;
 
 /// Columns of the tiles of a result whose columns begin at `first` in the
-/// weight, a multiple of `lanes`: each tile lies in one head and one panel.
-/// None if there is no such number.
+/// weight, a multiple of `lanes`, or all of a head without panels: each tile
+/// lies in one head and one panel. None if there is no such number.
 std::optional<int64_t> chooseTileColumns(ProjectionOp op, Value out,
                                          int64_t first, int64_t lanes);
 

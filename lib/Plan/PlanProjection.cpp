@@ -20,7 +20,7 @@ using namespace mlir::attn;
 std::optional<int64_t> attn::chooseTileColumns(ProjectionOp op, Value out,
                                                int64_t first, int64_t lanes) {
   // A block of registers: four vectors of 16 lanes.
-  constexpr int64_t kMostColumns = 64;
+  constexpr int64_t kMostColumns = 64, kMostOfHead = 256;
   auto type = cast<ShapedType>(out.getType());
   int64_t common = type.getRank() == 4 ? type.getDimSize(3) : 0;
   if (op.hasPanels())
@@ -28,6 +28,9 @@ std::optional<int64_t> attn::chooseTileColumns(ProjectionOp op, Value out,
   for (int64_t n = kMostColumns / lanes * lanes; n >= lanes; n -= lanes)
     if (common % n == 0)
       return n;
+  // All of a head that ends within a vector.
+  if (!op.hasPanels() && common > 0 && common <= kMostOfHead)
+    return common;
   return std::nullopt;
 }
 
@@ -46,7 +49,7 @@ StringRef attn::findObstacle(ProjectionOp op) {
   for (auto [out, features] :
        llvm::zip(op.getOuts(), op.getNumOutputFeatures())) {
     if (!chooseTileColumns(op, out, column, lanes))
-      return "its heads or panels do not fill vectors";
+      return "its panels or long heads do not fill vectors";
     column += features;
   }
   return {};

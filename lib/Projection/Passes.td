@@ -37,8 +37,9 @@ def TileProjections : Pass<"attn-tile-projections"> {
     one input and one type, as of a gate and of what it opens, blocks of theirs are
     computed in turns, and none is stored as a whole.
 
-    What is of f64, or whose heads or panels do not fill vectors,
-    is left to the reference lowering, with a remark.
+    Heads that end within a vector are tiles as a whole. What is of f64, or whose
+    panels, or heads of more than 256 elements, do not fill vectors, is left to the
+    reference lowering, with a remark.
   }];
   let dependentDialects = ["::mlir::affine::AffineDialect",
                            "::mlir::arith::ArithDialect",

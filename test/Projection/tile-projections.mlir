@@ -262,12 +262,28 @@ func.func @few_parts(%x: tensor<1x1x64xf16>, %w: tensor<2x32x64x2xbf16>,
 
 // -----
 
-func.func @heads(%x: tensor<1x4x16xf32>, %w: tensor<16x6xf32>,
-                 %y: tensor<1x2x4x3xf32>) -> tensor<1x2x4x3xf32> {
-  // expected-remark@+1 {{is lowered by the reference path, because its heads or panels do not fill vectors}}
-  %0 = attn.projection ins(%x, %w : tensor<1x4x16xf32>, tensor<16x6xf32>)
-      outs(%y : tensor<1x2x4x3xf32>)
-  return %0 : tensor<1x2x4x3xf32>
+// A head that ends within a vector is a tile.
+// CHECK-LABEL: func.func @heads
+// CHECK: tensor.extract_slice %{{.*}} [16, 72] [1, 1]
+// CHECK: linalg.generic {{.*}} outs(%{{.*}} : tensor<4x72xf32>)
+// CHECK: tensor.insert_slice %{{.*}} into %{{.*}} : tensor<4x72xf32> into tensor<1x2x4x72xf32>
+// CHECK-NOT: attn.projection
+// CHECK: return
+func.func @heads(%x: tensor<1x4x16xf32>, %w: tensor<16x144xf32>,
+                 %y: tensor<1x2x4x72xf32>) -> tensor<1x2x4x72xf32> {
+  %0 = attn.projection ins(%x, %w : tensor<1x4x16xf32>, tensor<16x144xf32>)
+      outs(%y : tensor<1x2x4x72xf32>)
+  return %0 : tensor<1x2x4x72xf32>
+}
+
+// -----
+
+func.func @long_heads(%x: tensor<1x4x16xf32>, %w: tensor<16x514xf32>,
+                      %y: tensor<1x2x4x257xf32>) -> tensor<1x2x4x257xf32> {
+  // expected-remark@+1 {{is lowered by the reference path, because its panels or long heads do not fill vectors}}
+  %0 = attn.projection ins(%x, %w : tensor<1x4x16xf32>, tensor<16x514xf32>)
+      outs(%y : tensor<1x2x4x257xf32>)
+  return %0 : tensor<1x2x4x257xf32>
 }
 
 // -----
