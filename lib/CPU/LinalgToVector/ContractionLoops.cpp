@@ -219,8 +219,10 @@ Emitter::Emitter(IndexBuilder &b, const Contraction &contraction,
     blockRows = {vectorBlock.rows};
   // Each block reads all of B, which is all that a few rows take time for.
   if (contraction.stream && ShapedType::isDynamic(contraction.getNumRows()))
-    for (int64_t rows = blockRows.back() - 1; rows > 1; --rows)
-      blockRows.push_back(rows);
+    while (blockRows.back() > 2) {
+      int64_t rows = blockRows.back();
+      blockRows.push_back(rows > 4 ? rows / 2 : rows - 1);
+    }
 }
 
 void Emitter::emit() {
