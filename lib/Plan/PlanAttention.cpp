@@ -233,12 +233,23 @@ bool AttentionPlanner::fillsLanes() {
   return 4 * getMostRows() > 3 * int64_t(llvm::alignTo(getMostRows(), lanes));
 }
 
+/// The type that keys are read as: of a cache, that which it has stored.
+static Type getStoredType(Value key) {
+  if (auto read = key.getDefiningOp<CacheReadOp>())
+    key = read.getCache();
+  return cast<ShapedType>(key.getType()).getElementType();
+}
+
 /// What whole vectors leave of a row is a part of one. For more than half a
-/// vector of queries, it costs more than to pad rows and multiply pairs.
+/// vector of queries, it costs more than to pad rows and multiply pairs; for
+/// almost a vector of them in f32, more than lanes.
 bool AttentionPlanner::hasSizesForRows() {
   bool isPadded = headSize != op.getQueryType().getDimSize(3);
   bool isWhole = headSize % lanes == 0 && valueSize % lanes == 0;
   if (!isWhole && canComputeInPairs() && getMostRows() > lanes / 2)
+    return false;
+  if (!isWhole && !(said && said.getLayout()) && count.isExact &&
+      4 * getMostRows() > 3 * lanes && getStoredType(op.getKey()).isF32())
     return false;
   int64_t part = std::min<int64_t>(lanes, 4);
   return !isPadded && headSize % part == 0 && valueSize % part == 0 &&
@@ -260,13 +271,6 @@ int64_t AttentionPlanner::chooseHeads() {
   int64_t said = getSaid(&PlanAttr::getRows);
   int64_t most = said ? said : kFewRows;
   return count.isExact && count.most <= most / groupSize ? groupSize : 1;
-}
-
-/// The type that keys are read as: of a cache, that which it has stored.
-static Type getStoredType(Value key) {
-  if (auto read = key.getDefiningOp<CacheReadOp>())
-    key = read.getCache();
-  return cast<ShapedType>(key.getType()).getElementType();
 }
 
 /// The most queries of heads that share keys whose tiles are in rows. Rows cost

@@ -87,6 +87,17 @@ func.func @parts(%q: tensor<?x8x1x72xbf16>, %k: !bk, %q3: tensor<?x8x3x72xbf16>)
   %s = attn.attention ins(%q3, %k, %k : tensor<?x8x3x72xbf16>, !bk, !bk) outs(%q3 : tensor<?x8x3x72xbf16>)
   return %r, %s : tensor<?x8x1x72xbf16>, tensor<?x8x3x72xbf16>
 }
+// CHECK-LABEL: func.func @many_parts
+// ZEN4: attn.plan = #attn.plan<layout = rows, heads = 1, rows = 12, {{.*}} head_size = 72,
+// ZEN4: attn.plan = #attn.plan<layout = lanes, heads = 1, rows = 13, {{.*}} head_size = 72,
+func.func @many_parts(%q: tensor<1x2x12x72xf32>, %k: tensor<1x2x?x72xf32>, %o: tensor<1x2x13x72xf32>)
+    -> (tensor<1x2x12x72xf32>, tensor<1x2x13x72xf32>) {
+  %r = attn.attention ins(%q, %k, %k : tensor<1x2x12x72xf32>, tensor<1x2x?x72xf32>, tensor<1x2x?x72xf32>)
+      outs(%q : tensor<1x2x12x72xf32>)
+  %s = attn.attention ins(%o, %k, %k : tensor<1x2x13x72xf32>, tensor<1x2x?x72xf32>, tensor<1x2x?x72xf32>)
+      outs(%o : tensor<1x2x13x72xf32>)
+  return %r, %s : tensor<1x2x12x72xf32>, tensor<1x2x13x72xf32>
+}
 
 // A number of queries that only has a bound: as many rows as that, or tiles, of
 // which lanes are better where four can be full.
