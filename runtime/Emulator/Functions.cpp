@@ -15,10 +15,7 @@
 using namespace attn::emulator;
 
 std::span<const Function> attn::emulator::getFunctions() {
-#define FUNCTION(name)                                                         \
-  {                                                                            \
-    #name, reinterpret_cast<void *>(&(name))                                   \
-  }
+#define FUNCTION(name) Function(#name, reinterpret_cast<void *>(&(name)))
   static const Function functions[] = {
       FUNCTION(attn_emu_access),
       FUNCTION(attn_emu_assert_fail),
