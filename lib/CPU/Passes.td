@@ -70,10 +70,10 @@ def VectorizeContractions : Pass<"attn-vectorize-contractions"> {
   let description = [{
     Replaces C[m,n] += A[m,k] * B[k,n], where n is the contiguous, last dimension
     of B and C and has a static size that fills vectors, the last one maybe in
-    part, by loops around `vector.contract`s. A block of C stays in registers for all k, and starts as
-    what an elementwise operation right before computes, such as a `linalg.fill`.
-    A is read in place, one scalar at a time, whatever its strides. The block is
-    as large as the registers allow.
+    part, by loops around `vector.contract`s. A block of C stays in registers for
+    all k, and starts as what an elementwise operation right before computes, such
+    as a `linalg.fill`. A is read in place, one scalar at a time, whatever its
+    strides. The block is as large as the registers allow.
 
     ```mlir
     linalg.fill ins(%zero : f32) outs(%s : memref<?x32xf32>)

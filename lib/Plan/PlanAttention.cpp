@@ -108,6 +108,8 @@ private:
   bool hasTilesInRows();
   bool fillsLanes();
   int64_t getMostFewInRows();
+  /// What rows are multiples of, beyond a vector.
+  int64_t getPartOfRow() const { return std::min<int64_t>(lanes, 4); }
   bool hasSizesForRows();
   bool canComputeInPairs();
 
@@ -246,14 +248,15 @@ static Type getStoredType(Value key) {
 bool AttentionPlanner::hasSizesForRows() {
   bool isPadded = headSize != op.getQueryType().getDimSize(3);
   bool isWhole = headSize % lanes == 0 && valueSize % lanes == 0;
-  if (!isWhole && canComputeInPairs() && getMostRows() > lanes / 2)
+  bool isAlmostVector = count.isExact && 4 * getMostRows() > 3 * lanes &&
+                        getStoredType(op.getKey()).isF32();
+  bool prefersOthers =
+      canComputeInPairs() ? getMostRows() > lanes / 2 : isAlmostVector;
+  if (!isWhole && prefersOthers && !(said && said.getLayout()))
     return false;
-  if (!isWhole && !(said && said.getLayout()) && count.isExact &&
-      4 * getMostRows() > 3 * lanes && getStoredType(op.getKey()).isF32())
-    return false;
-  int64_t part = std::min<int64_t>(lanes, 4);
-  return !isPadded && headSize % part == 0 && valueSize % part == 0 &&
-         headSize >= lanes && valueSize >= lanes;
+  return !isPadded && headSize % getPartOfRow() == 0 &&
+         valueSize % getPartOfRow() == 0 && headSize >= lanes &&
+         valueSize >= lanes;
 }
 
 /// Whether there is an online form in pairs of bf16.
@@ -505,9 +508,10 @@ FailureOr<PlanAttr> AttentionPlanner::planRest() {
       restRows > lanes || getMostRows() < 1 || !hasSizesForRows())
     return refuse("rest") << "expected 1 to " << lanes
                           << " 'rows', fewer than there are, of several heads, "
-                             "a known number of queries, and head sizes that "
-                             "are multiples of "
-                          << lanes << ", got " << restRows;
+                             "a known number of queries, and head sizes of at "
+                             "least "
+                          << lanes << " that are multiples of "
+                          << getPartOfRow() << ", got " << restRows;
   auto differs = [](int64_t given, int64_t planned) {
     return given != 0 && given != planned;
   };
@@ -558,10 +562,11 @@ LogicalResult AttentionPlanner::check() {
                           : "expected neither 'rows', nor a 'chunk' or "
                             "'rest', which few queries alone have");
   if (layout == OnlineLayout::Rows && !canComputeInRows())
-    return refuse("layout") << "expected few queries, at most "
-                            << (canTileInRows() ? getMostFew() : lanes / heads)
-                            << ", and head sizes that are multiples of "
-                            << lanes << " for 'rows'";
+    return refuse("layout")
+           << "expected few queries, at most "
+           << (canTileInRows() ? getMostFew() : lanes / heads)
+           << ", and head sizes of at least " << lanes
+           << " that are multiples of " << getPartOfRow() << " for 'rows'";
   if (layout == OnlineLayout::Pairs && !canComputeInPairs())
     return refuse("layout") << "expected bf16, an even head size, and a target "
                                "that multiplies pairs for 'pairs'";

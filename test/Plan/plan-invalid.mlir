@@ -14,7 +14,7 @@ func.func @layout(%q: !q, %k: !k) -> !q {
 !q = tensor<?x8x?x64xf32>
 !k = tensor<?x2x?x64xf32>
 func.func @rows(%q: !q, %k: !k) -> !q {
-  // expected-error @below {{attn.plan: layout: expected few queries, at most 8, and head sizes that are multiples of 8 for 'rows'}}
+  // expected-error @below {{attn.plan: layout: expected few queries, at most 8, and head sizes of at least 8 that are multiples of 4 for 'rows'}}
   %r = attn.attention ins(%q, %k, %k : !q, !k, !k) outs(%q : !q)
       {attn.plan = #attn.plan<layout = rows>}
   return %r : !q
