@@ -2,6 +2,7 @@
 // RUN: attn-run %s --entry hidden_bf16 --random 2 --check | FileCheck %s
 // RUN: attn-run %s --entry scaled --random 3 --check | FileCheck %s
 // RUN: attn-run %s --entry scaled_bf16 --random 4 --check | FileCheck %s
+// RUN: attn-run %s --entry neighbours_bf16 --random 5 --check | FileCheck %s
 // CHECK: passed
 
 // Scores so large that what weights are relative to is not rounded: of hidden keys,
@@ -67,5 +68,23 @@ func.func @scaled_bf16(%query: tensor<1x2x70x64xbf16>, %key: tensor<1x2x200x64xb
   %output = attn.attention
       ins(%query, %key, %value : tensor<1x2x70x64xbf16>, tensor<1x2x200x64xbf16>, tensor<1x2x200x64xbf16>)
       outs(%init : tensor<1x2x70x64xbf16>) scale(%scale : f32)
+  return %output : tensor<1x2x70x64xbf16>
+}
+
+// Floats that follow each other, of which the product with log2(e) is the same: the first
+// 100 keys have no weight beside the others.
+func.func @neighbours_bf16(%query: tensor<1x2x70x64xbf16>, %key: tensor<1x2x200x64xbf16>, %value: tensor<1x2x200x64xbf16>)
+    -> tensor<1x2x70x64xbf16> {
+  %init = tensor.empty() : tensor<1x2x70x64xbf16>
+  %output = attn.attention
+      ins(%query, %key, %value : tensor<1x2x70x64xbf16>, tensor<1x2x200x64xbf16>, tensor<1x2x200x64xbf16>)
+      outs(%init : tensor<1x2x70x64xbf16>) score(%s, %b, %h, %p, %j) {
+    %c100 = arith.constant 100 : index
+    %low = arith.constant 1610612992.0 : f32
+    %high = arith.constant 1610613120.0 : f32
+    %first = arith.cmpi ult, %j, %c100 : index
+    %t = arith.select %first, %low, %high : f32
+    attn.yield %t : f32
+  }
   return %output : tensor<1x2x70x64xbf16>
 }

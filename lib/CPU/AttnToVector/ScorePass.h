@@ -89,9 +89,11 @@ protected:
     if (!roundsOrigins())
       return buildExpOfWeight(b, difference);
     constexpr double log2e = std::numbers::log2e;
-    Value power = b.createOrFold<arith::SelectOp>(
-        op.getExact(), b.mul(difference, log2e),
-        b.sub(b.mul(before, log2e), b.mul(after, log2e)));
+    Value power = b.mul(difference, log2e);
+    Value ofRounded = b.sub(b.mul(before, log2e), b.mul(after, log2e));
+    // Both products may be infinite then, or equal.
+    ofRounded = b.select(isLarge(after), power, ofRounded);
+    power = b.createOrFold<arith::SelectOp>(op.getExact(), power, ofRounded);
     return buildExp2OfWeight(b, power, /*isRounded=*/false);
   }
 
