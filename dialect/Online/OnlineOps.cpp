@@ -313,9 +313,11 @@ void OnlineAttentionOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
 //===----------------------------------------------------------------------===//
 
 LogicalResult OnlineSoftmaxOp::verify() {
-  if (getOuts().size() != 4 && !hasFixedMaximum() && !hasOnlyScores())
-    return emitOpError() << "expected 4 operands 'outs' (scores, maximum, sum "
-                            "and rescale factor), or the first 1 or 2, got "
+  bool hasState = getOuts().size() == 4 || hasPairs();
+  if (!hasState && !hasFixedMaximum() && !hasOnlyScores())
+    return emitOpError() << "expected 5 operands 'outs' (scores, maximum, sum, "
+                            "rescale factor and pairs), or the first 1, 2 or "
+                            "4, got "
                          << getOuts().size();
   auto scores = cast<ShapedType>(getScores().getType());
   if (!scores.hasRank() || scores.getRank() != 2 ||
@@ -330,11 +332,21 @@ LogicalResult OnlineSoftmaxOp::verify() {
   if (!hasOnlyScores() &&
       failed(verifyState(*this, getMaximum(), "maximum", {lanes}, elementType)))
     return failure();
-  if (getOuts().size() == 4 &&
+  if (hasState &&
       (failed(verifyState(*this, getSum(), "sum", {lanes}, elementType)) ||
        failed(verifyState(*this, getRescaleFactor(), "rescale factor", {lanes},
                           elementType))))
     return failure();
+  if (hasPairs()) {
+    auto pairs = cast<ShapedType>(getPairs().getType());
+    int64_t keys = scores.getDimSize(0);
+    if (!elementType.isF32() || keys % 2 != 0 || !pairs.hasRank() ||
+        !pairs.getElementType().isBF16() ||
+        pairs.getShape() != ArrayRef<int64_t>{keys / 2, lanes, 2})
+      return emitOpError() << "operand 'pairs': expected shape (K/2, L, 2) of "
+                              "bf16 with scores (K, L) of f32, got "
+                           << pairs << " with " << scores;
+  }
   return verifyScale(*this, getScale(), elementType);
 }
 

@@ -206,7 +206,11 @@ def Attn_OnlineSoftmaxOp : Attn_OnlineOp<"online_softmax", [
       m is the running maximum, or, unless `exact`, less by at most 5, so that
       weights are 148 at most;
     - the rescale factor c `(L)`, written only, of what was summed before. It is 1
-      where m stays, as in most blocks.
+      where m stays, as in most blocks;
+    - unless they are left out, the weights rounded to bf16, in pairs of keys
+      `(K/2, L, 2)`, written only, and 0 from `num_keys` to the next multiple of 32.
+      With `exact`, they are not specified; without, what becomes of the products is
+      not.
 
     `scale` is that of `attn.online_attention`: a score starts as it times the
     product. `partial` is false if the mask keeps every position of the tile for
@@ -256,11 +260,15 @@ def Attn_OnlineSoftmaxOp : Attn_OnlineOp<"online_softmax", [
     Value getMaximum() { return getOuts()[1]; }
     Value getSum() { return getOuts()[2]; }
     Value getRescaleFactor() { return getOuts()[3]; }
+    bool hasPairs() { return getOuts().size() == 5; }
+    Value getPairs() { return getOuts()[4]; }
     /// The captured operand that a region argument stands for.
     Value getCapture(BlockArgument argument);
-    /// Whether the op reads what an operand holds: all but the rescale factor.
+    /// Whether the op reads what an operand holds: all but the rescale factor
+    /// and pairs.
     bool readsOperand(OpOperand &operand) {
-      return operand.getOperandNumber() != 3;
+      unsigned number = operand.getOperandNumber();
+      return number != 3 && !(hasPairs() && number == 4);
     }
     bool hasScore() { return !getScoreRegion().empty(); }
     bool hasMask() { return !getMaskRegion().empty(); }

@@ -146,6 +146,10 @@ private:
     Value scores = emitScores(lead ? afterLead(all) : all);
     SmallVector<Value> outs = {scores, op.getMaximum(), op.getSum(),
                                empty({lanes})};
+    // Rounded as they are computed, unless there is a step between.
+    bool makesPairs = isInPairs && !lead && !op.hasDropout();
+    if (makesPairs)
+      outs.push_back(emitEmptyPairs(b, maximumKeys, lanes));
     fetchAt(Place::softmax);
     PlanAttr plan = getPlan(op);
     auto softmax = OnlineSoftmaxOp::create(
@@ -167,7 +171,9 @@ private:
                     .getResult(0);
     if (lead)
       weights = b.insert(weights, all, leadOffsets(), maximumSizes());
-    Value accumulator = emitAccumulator(weights, softmax.getResult(3));
+    Value accumulator =
+        emitAccumulator(weights, softmax.getResult(3),
+                        makesPairs ? softmax.getResult(4) : Value());
     return {accumulator, softmax.getResult(1), softmax.getResult(2)};
   }
 
@@ -231,9 +237,10 @@ private:
   }
 
   /// `c * O + value * P`. The rescale factor stands right before the product,
-  /// whose accumulators it becomes the start of.
-  Value emitAccumulator(Value weights, Value factor) {
-    if (isInPairs)
+  /// whose accumulators it becomes the start of. `rounded` are the weights in
+  /// pairs, or null.
+  Value emitAccumulator(Value weights, Value factor, Value rounded) {
+    if (isInPairs && !rounded)
       weights = emitHiddenRows(b, weights, lead, numValues);
     Value value = op.getValue();
     auto product = [&]() -> Value {
@@ -244,7 +251,8 @@ private:
                                     maximumPacks(), numPacks());
         else if (!op.getPackedValues())
           packs = emitPacks(b, packs, maximumPacks(), numPacks());
-        Value pairs = emitWeightsInPairs(b, weights, numPacks());
+        Value pairs = rounded ? emitPackedPairs(b, rounded, numPacks())
+                              : emitWeightsInPairs(b, weights, numPacks());
         Value start = emitStart(factor);
         fetchAt(Place::product);
         streams.fetchWithOutput(b, maximumKeys);
@@ -272,7 +280,11 @@ private:
       return product();
     return b.choose(
         op.getExact(),
-        [&] { return emitExactSum(value, weights, emitRescaled(factor)); },
+        [&] {
+          if (rounded)
+            weights = emitHiddenRows(b, weights, lead, numValues);
+          return emitExactSum(value, weights, emitRescaled(factor));
+        },
         product);
   }
 

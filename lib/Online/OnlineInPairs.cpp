@@ -127,6 +127,18 @@ Value attn::emitWeightsInPairs(IndexBuilder &b, Value weights,
                    });
 }
 
+Value attn::emitEmptyPairs(IndexBuilder &b, int64_t keys, int64_t lanes) {
+  return b.empty(ArrayRef<int64_t>{keys / 2, lanes, 2}, b.getBF16Type());
+}
+
+Value attn::emitPackedPairs(IndexBuilder &b, Value pairs,
+                            OpFoldResult numPacks) {
+  constexpr int64_t rows = kKeysPerPack / 2;
+  Value packed =
+      takeRows(b, pairs, b.apply(b.getAffineSymbolExpr(0) * rows, numPacks));
+  return expandDim(b, packed, 0, {rows});
+}
+
 Value attn::emitOutputInPairs(IndexBuilder &b, Value packs, Value weights,
                               Value accumulator) {
   AffineExpr d, q, t, p, e;

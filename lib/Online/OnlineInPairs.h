@@ -48,6 +48,13 @@ Value emitPackedRows(IndexBuilder &b, Value weights, OpFoldResult numPacks);
 /// The same rounded to bf16 and in pairs, `(T, 16, L, 2)`.
 Value emitWeightsInPairs(IndexBuilder &b, Value weights, OpFoldResult numPacks);
 
+/// Room for weights `(keys, lanes)` that are rounded and in pairs,
+/// `(keys/2, L, 2)`.
+Value emitEmptyPairs(IndexBuilder &b, int64_t keys, int64_t lanes);
+
+/// The first rows of such pairs as those of T packs, `(T, 16, L, 2)`.
+Value emitPackedPairs(IndexBuilder &b, Value pairs, OpFoldResult numPacks);
+
 /// Adds the products of packs of values `(T, Dv, 32)` and weights in pairs to
 /// an f32 accumulator `(Dv, L)`.
 Value emitOutputInPairs(IndexBuilder &b, Value packs, Value weights,

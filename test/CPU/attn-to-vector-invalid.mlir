@@ -26,3 +26,15 @@ func.func @tensor(%x: tensor<?xf32>) -> i1 {
   %r = attn.all_finite %x : tensor<?xf32>
   return %r : i1
 }
+
+// -----
+
+func.func @pairs(%s: memref<8x16xf32>, %m: memref<16xf32>, %p: memref<4x16x2xbf16>, %n: index) {
+  %true = arith.constant true
+  // expected-error @below {{expected pairs in a contiguous memref, vectors of 512 bits and lanes that fill them, got 'memref<4x16x2xbf16>' and vectors of 256 bits}}
+  attn.online_softmax
+      outs(%s, %m, %m, %m, %p : memref<8x16xf32>, memref<16xf32>, memref<16xf32>, memref<16xf32>, memref<4x16x2xbf16>)
+      at(%n, %n, %n, %n) queries(%n) keys(%n)
+      partial(%true) defined(%true) exact(%true)
+  return
+}

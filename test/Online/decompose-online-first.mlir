@@ -15,7 +15,7 @@
 // CHECK-NEXT: scf.if %[[FIRST]]
 // CHECK-NEXT: linalg.fill {{.*}} outs(%[[SUM]]
 // What other blocks summed before is rescaled, if there is anything to rescale.
-// CHECK: %[[SOFTMAX:.*]]:4 = attn.online_softmax
+// CHECK: %[[SOFTMAX:.*]]:5 = attn.online_softmax
 // CHECK: %[[BEGIN:.*]] = scf.if %[[FIRST]]
 // CHECK-NEXT: linalg.fill {{.*}} outs(%[[SUM]]
 // CHECK: } else {

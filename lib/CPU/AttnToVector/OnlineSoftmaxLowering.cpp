@@ -31,6 +31,7 @@
 #include "lib/CPU/AttnToVector/Exp2.h"
 #include "lib/CPU/AttnToVector/RegionVectorization.h"
 #include "lib/CPU/AttnToVector/ScorePass.h"
+#include "lib/CPU/LinalgToVector/LinalgToVector.h"
 #include "lib/Memory/PrefetchShares.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -54,6 +55,8 @@ public:
 
   void lower() {
     paddedKeys = roundUpToUnroll(tile.numKeys);
+    if (op.hasPairs())
+      preparePairs();
     b.loop(tile.numKeys, paddedKeys, 1, [&](Value row) {
       b.store(Pieces(b.getNumPieces(), minusInfinity()), tile.scores, row);
     });
@@ -184,7 +187,8 @@ private:
       for (auto [piece, shift] : llvm::enumerate(shifts)) {
         Value score = b.loadPiece(int64_t(piece), tile.scores, row, scalar);
         weights.push_back(buildExpOfSmallTanh(b, cap, score, shift));
-        b.storePiece(weights.back(), int64_t(piece), tile.scores, row);
+        if (!pairs)
+          b.storePiece(weights.back(), int64_t(piece), tile.scores, row);
       }
       return weights;
     };
@@ -248,7 +252,13 @@ private:
       isExact = b.createOrFold<arith::OrIOp>(isExact, anyLarge);
     }
     return b.branch(
-        isExact, [&] { return buildWeights(origins, sums, /*exact=*/true); },
+        isExact,
+        [&] {
+          Pieces results = buildWeights(origins, sums, /*exact=*/true);
+          if (pairs)
+            roundWeights();
+          return results;
+        },
         [&] { return buildWeights(origins, sums, /*exact=*/false); });
   }
 
@@ -320,16 +330,79 @@ private:
         if (exact)
           weight =
               b.select(b.isEqual(score, minusInfinity()), real(-0.0), weight);
-        b.storePiece(weight, piece, tile.scores, row);
+        if (exact || !pairs)
+          b.storePiece(weight, piece, tile.scores, row);
       }
       return weights;
     };
     Pieces initial(sums);
     if (exact)
       return loopOverRows(0, paddedKeys, 1, initial, body, add);
-    return first == 0
-               ? loopOverWeights(initial, body)
-               : loopOverRows(0, paddedKeys, getStep(), initial, body, add);
+    return first == 0 ? loopOverWeights(initial, body)
+                      : addRows(0, paddedKeys, initial, body, first);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Pairs
+  //===--------------------------------------------------------------------===//
+
+  /// Writes the rows of pairs after the last of weights to the end of a pack.
+  void preparePairs() {
+    constexpr int64_t kRows = OnlineAttentionOp::kKeysPerPack;
+    pairs = joinPairs(b, cast<TypedValue<MemRefType>>(op.getPairs()));
+    Value end = b.andI(b.addI(tile.numKeys, kRows - 1), -kRows);
+    Value zeros = b.constant(DenseElementsAttr::get(
+        VectorType::get(2 * b.getWidth(), b.getBF16Type()),
+        b.getFloatAttr(b.getBF16Type(), 0.0)));
+    b.loop(b.divUI(paddedKeys, 2), b.divUI(end, 2), 1, [&](Value row) {
+      for (int64_t piece = 0; piece < b.getNumPieces(); ++piece)
+        storePairs(zeros, row, piece);
+    });
+  }
+
+  void storePairs(Value value, Value row, int64_t piece) {
+    vector::StoreOp::create(b, value, pairs,
+                            ValueRange{row, b.index(2 * b.getWidth() * piece)});
+  }
+
+  /// Rounds weights of the rows `first` and `first + 1`, pieces from
+  /// `firstPiece` on.
+  void storePairs(ArrayRef<Pieces> rows, Value first, int64_t firstPiece) {
+    Value row = b.divUI(first, 2);
+    for (auto [i, low, high] : llvm::enumerate(rows[0], rows[1]))
+      storePairs(emitPairs(b, low, high), row, firstPiece + int64_t(i));
+  }
+
+  /// The same for weights that are stored.
+  void roundWeights() {
+    b.loop(0, paddedKeys, 2, [&](Value first) {
+      Pieces rows[2];
+      for (int64_t i : {0, 1})
+        rows[i] = b.load(tile.scores, b.addI(first, i), scalar);
+      storePairs(rows, first, /*firstPiece=*/0);
+    });
+  }
+
+  /// Loops over rows of weights, which are added to `sums`, pieces from
+  /// `firstPiece` on.
+  Pieces addRows(LaneBuilder::Operand lower, Value upper, Pieces sums,
+                 function_ref<Pieces(Value)> body, int64_t firstPiece = 0) {
+    int64_t step = getStep();
+    return b.loop(lower, upper, step, sums,
+                  [&](Value first, ValueRange carried) -> SmallVector<Value> {
+                    SmallVector<Pieces> rows;
+                    for (int64_t i = 0; i < step; ++i)
+                      rows.push_back(body(b.addI(first, i)));
+                    for (int64_t i = 0; pairs && i < step; i += 2)
+                      storePairs(ArrayRef(rows).slice(i, 2), b.addI(first, i),
+                                 firstPiece);
+                    if (!op.getInOrder())
+                      return combineRows(rows, carried, add);
+                    Pieces results(carried);
+                    for (const Pieces &row : rows)
+                      results = combineRows(row, results, add);
+                    return results;
+                  });
   }
 
   /// 0 for a weight, of a row whose sum is 1, that is lost beside others in
@@ -343,13 +416,12 @@ private:
   }
 
   /// Rows of an iteration that sums weights.
-  int64_t getStep() { return op.getInOrder() ? 1 : unroll; }
+  int64_t getStep() { return op.getInOrder() ? getLeastStep() : unroll; }
 
   /// Adds up weights, and fetches meanwhile what is to be.
   Pieces loopOverWeights(const Pieces &sums, function_ref<Pieces(Value)> body) {
-    int64_t step = getStep();
     if (shares.empty())
-      return loopOverRows(0, paddedKeys, step, sums, body, add);
+      return addRows(0, paddedKeys, sums, body);
     // Few rows, so that what they fetch need not wait, and not one by one.
     constexpr int64_t kRows = 8;
     shares.cut(b, b.fold<arith::CeilDivUIOp>(paddedKeys, kRows));
@@ -357,12 +429,12 @@ private:
                   [&](Value first, ValueRange carried) -> SmallVector<Value> {
                     shares.emit(b, b.divUI(first, kRows));
                     Value last = b.minSI(b.addI(first, kRows), paddedKeys);
-                    return loopOverRows(first, last, step, Pieces(carried),
-                                        body, add);
+                    return addRows(first, last, Pieces(carried), body);
                   });
   }
 
   PrefetchShares shares; ///< Of what is fetched with the weights.
+  Value pairs; ///< Rows of pairs side by side; null if there are none.
 };
 
 } // namespace
@@ -370,6 +442,16 @@ private:
 LogicalResult attn::lowerOnlineSoftmax(OnlineSoftmaxOp op, TargetAttr target) {
   for (Value out : op.getOuts()) {
     auto type = dyn_cast<MemRefType>(out.getType());
+    bool isPairs = op.hasPairs() && out == op.getPairs();
+    if (isPairs && type && type.getLayout().isIdentity() &&
+        target.getVectorBits() == 512 && op.getNumLanes() % 16 == 0)
+      continue;
+    if (isPairs)
+      return op.emitOpError()
+             << "expected pairs in a contiguous memref, vectors "
+                "of 512 bits and lanes that fill them, got "
+             << out.getType() << " and vectors of " << target.getVectorBits()
+             << " bits";
     if (!type ||
         !(type.getElementType().isF32() || type.getElementType().isF64()) ||
         !type.isLastDimUnitStride())

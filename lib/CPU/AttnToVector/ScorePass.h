@@ -129,11 +129,14 @@ protected:
     constexpr int64_t kPieces = 4;
     int64_t rows = cast<ShapedType>(op.getScores().getType()).getDimSize(0);
     int64_t unroll = kPieces;
-    while (unroll > 1 &&
+    while (unroll > getLeastStep() &&
            (unroll * b.getNumPieces() > kPieces || rows % unroll != 0))
       unroll /= 2;
     return unroll;
   }
+
+  /// Rows that are written together.
+  int64_t getLeastStep() { return op.hasPairs() ? 2 : 1; }
 
   Value roundUpToUnroll(Value count) {
     if (unroll == 1)

@@ -812,7 +812,7 @@ func.func @no_layout(%q: tensor<16x8xf32>, %k: tensor<9x16xf32>, %m: tensor<8xf3
 
 func.func @outs(%s: memref<104x8xf32>, %m: memref<8xf32>, %l: memref<8xf32>,
     %n: index, %e: i1) {
-  // expected-error @below {{expected 4 operands 'outs' (scores, maximum, sum and rescale factor), or the first 1 or 2, got 3}}
+  // expected-error @below {{expected 5 operands 'outs' (scores, maximum, sum, rescale factor and pairs), or the first 1, 2 or 4, got 3}}
   attn.online_softmax
       outs(%s, %m, %l : memref<104x8xf32>, memref<8xf32>, memref<8xf32>)
       at(%n, %n, %n, %n) queries(%n) keys(%n)
@@ -899,6 +899,28 @@ func.func @rescale_factor(%s: memref<104x8xf32>, %m: memref<8xf32>, %l: memref<8
   // expected-error @below {{operand 'rescale factor': expected shape (8) of 'f32', got 'memref<7xf32>'}}
   attn.online_softmax
       outs(%s, %m, %l, %c : memref<104x8xf32>, memref<8xf32>, memref<8xf32>, memref<7xf32>)
+      at(%n, %n, %n, %n) queries(%n) keys(%n)
+      partial(%e) defined(%e) exact(%e)
+  return
+}
+
+// -----
+
+func.func @pairs(%s: memref<104x8xf32>, %m: memref<8xf32>, %p: memref<52x8xbf16>, %n: index, %e: i1) {
+  // expected-error @below {{operand 'pairs': expected shape (K/2, L, 2) of bf16 with scores (K, L) of f32, got 'memref<52x8xbf16>' with 'memref<104x8xf32>'}}
+  attn.online_softmax
+      outs(%s, %m, %m, %m, %p : memref<104x8xf32>, memref<8xf32>, memref<8xf32>, memref<8xf32>, memref<52x8xbf16>)
+      at(%n, %n, %n, %n) queries(%n) keys(%n)
+      partial(%e) defined(%e) exact(%e)
+  return
+}
+
+// -----
+
+func.func @pairs_of_f64(%s: memref<104x8xf64>, %m: memref<8xf64>, %p: memref<52x8x2xbf16>, %n: index, %e: i1) {
+  // expected-error @below {{operand 'pairs': expected shape (K/2, L, 2) of bf16 with scores (K, L) of f32, got 'memref<52x8x2xbf16>' with 'memref<104x8xf64>'}}
+  attn.online_softmax
+      outs(%s, %m, %m, %m, %p : memref<104x8xf64>, memref<8xf64>, memref<8xf64>, memref<8xf64>, memref<52x8x2xbf16>)
       at(%n, %n, %n, %n) queries(%n) keys(%n)
       partial(%e) defined(%e) exact(%e)
   return
