@@ -165,6 +165,20 @@ ONLY_IN = [
         "only runtime/JIT touches LLVM's JIT",
     ),
     (
+        re.compile(r"^(lib/GPU|runtime/CUDA|runtime/Emulator)/"),
+        [
+            "lib/GPU",
+            "lib/Pipelines",
+            "lib/Registration",
+            "runtime/CUDA",
+            "runtime/Emulator",
+            "runtime/JIT",
+            "test",
+            "tools/attn-gpu-bench",
+        ],
+        "a build without GPUs is without it",
+    ),
+    (
         re.compile(r"^llvm/Support/CommandLine\.h$"),
         ["tools", "test"],
         "only tools/ parses a command line",
@@ -258,6 +272,7 @@ def self_test():
         "runtime/Reference/A.cpp": '#include "dialect/AttnOps.h"',
         "runtime/Interpreter/A.cpp": '#include "mlir/ExecutionEngine/ExecutionEngine.h"',
         "tools/attn-run/a.cpp": '#include "mlir/InitAllDialects.h"',
+        "tools/attn-run/b.cpp": '#include "runtime/CUDA/Device.h"',
         "tools/attn-bench/a.cpp": '#include "runtime/JIT/Compiler.h"',
         "examples/a.cpp": '#include "dialect/AttnOps.h"',
     }

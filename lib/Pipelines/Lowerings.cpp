@@ -18,6 +18,7 @@ llvm::ArrayRef<Lowering> attn::getLowerings() {
        "Lower kernels through plain linalg and loops: slow, and "
        "obviously right",
        buildReferencePipeline},
+#if ATTN_GPU
       {"gpu", "Lower kernels to NVVM, with the functions that launch them",
        buildGPUHostPipeline, /*usesDevice=*/true, buildGPUPipeline},
       {"gpu-emulator",
@@ -32,6 +33,7 @@ llvm::ArrayRef<Lowering> attn::getLowerings() {
        /*target=*/
        ", gpu_multiprocessors = 1, gpu_shared_bytes = 233472, "
        "gpu_warpgroups = true"},
+#endif
   };
   return lowerings;
 }

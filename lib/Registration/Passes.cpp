@@ -8,7 +8,6 @@
 #include "lib/Attention/Passes.h"
 #include "lib/BlockMap/Passes.h"
 #include "lib/CPU/Passes.h"
-#include "lib/GPU/Passes.h"
 #include "lib/Gradient/Passes.h"
 #include "lib/Kernel/Passes.h"
 #include "lib/Layer/Passes.h"
@@ -23,6 +22,9 @@
 #include "lib/Registration/Registration.h"
 #include "lib/Sharding/Passes.h"
 #include "lib/SplitKV/Passes.h"
+#if ATTN_GPU
+#include "lib/GPU/Passes.h"
+#endif
 
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -43,7 +45,6 @@ void attn::registerPasses() {
   registerAttnAttentionPasses();
   registerAttnBlockMapPasses();
   registerAttnCPUPasses();
-  registerAttnGPUPasses();
   registerAttnGradientPasses();
   registerAttnKernelPasses();
   registerAttnLayerPasses();
@@ -61,7 +62,10 @@ void attn::registerPasses() {
   for (const Lowering &lowering : getLowerings())
     if (lowering.target.empty())
       registerLowering(lowering);
+#if ATTN_GPU
+  registerAttnGPUPasses();
   PassPipelineRegistration<>("attn-gpu-to-nvvm-pipeline",
                              "Lower gpu.module to the LLVM and NVVM dialects",
                              buildGPUToNVVMPipeline);
+#endif
 }

@@ -60,7 +60,7 @@ lower(mlir::ModuleOp module, const mlir::attn::Lowering &lowering,
     stats.passesMs += stopwatch.lap();
     trace.enter("while compiling for a GPU");
     for (auto kernels : module.getOps<mlir::gpu::GPUModuleOp>()) {
-      Expected<cuda::DeviceCode> code = device->compiler.compile(kernels);
+      Expected<cuda::DeviceCode> code = device->compile(kernels);
       if (!code)
         return std::move(code).error();
       devices.push_back({kernels.getName().str(), std::move(*code)});

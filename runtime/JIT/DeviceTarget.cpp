@@ -7,8 +7,28 @@
 
 #include "runtime/JIT/DeviceTarget.h"
 
+#include "lib/Registration/Registration.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/IR/DialectRegistry.h"
+
 using namespace attn;
 using namespace attn::jit;
+
+Expected<cuda::DeviceCode>
+DeviceTarget::compile(mlir::gpu::GPUModuleOp kernels) const {
+  return compiler.compile(kernels);
+}
+
+const mlir::DialectRegistry &jit::getDeviceRegistry() {
+  static const mlir::DialectRegistry registry = [] {
+    mlir::DialectRegistry result;
+    mlir::attn::registerKernelDialects(result);
+    mlir::attn::registerDeviceDialects(result);
+    return result;
+  }();
+  return registry;
+}
 
 Expected<std::shared_ptr<const DeviceTarget>> LazyDeviceTarget::get() {
   std::lock_guard lock(mutex);

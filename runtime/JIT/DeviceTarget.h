@@ -13,6 +13,10 @@
 
 #include <mutex>
 
+namespace mlir {
+class DialectRegistry;
+} // namespace mlir
+
 namespace attn::jit {
 
 /// A GPU, and what compiles for it.
@@ -24,7 +28,14 @@ struct DeviceTarget {
   std::string parameters;
   /// What decides, besides the kernels, which code comes out.
   std::string identity;
+
+  /// What `compiler` makes of `kernels`.
+  Expected<cuda::DeviceCode> compile(mlir::gpu::GPUModuleOp kernels) const;
 };
+
+/// Every kernel dialect and those of kernels of GPUs, with which lowering for
+/// CPUs takes longer.
+const mlir::DialectRegistry &getDeviceRegistry();
 
 /// The GPU of an engine, which is opened when the first kernel needs it. May be
 /// used from several threads at once.

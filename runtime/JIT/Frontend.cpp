@@ -35,16 +35,6 @@ const mlir::DialectRegistry &jit::getKernelRegistry() {
   return registry;
 }
 
-const mlir::DialectRegistry &jit::getDeviceRegistry() {
-  static const mlir::DialectRegistry registry = [] {
-    mlir::DialectRegistry result;
-    mlir::attn::registerKernelDialects(result);
-    mlir::attn::registerDeviceDialects(result);
-    return result;
-  }();
-  return registry;
-}
-
 /// The function to compile: the one named, or the only public one.
 FailureOr<mlir::func::FuncOp> jit::findEntry(mlir::ModuleOp module,
                                              const std::string &name) {

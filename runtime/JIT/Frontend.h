@@ -28,10 +28,6 @@ inline constexpr llvm::StringLiteral kernelFunctionName = "attn_kernel";
 /// Every kernel dialect, registered once.
 const mlir::DialectRegistry &getKernelRegistry();
 
-/// The same and those of kernels of GPUs, with which lowering for CPUs takes
-/// longer.
-const mlir::DialectRegistry &getDeviceRegistry();
-
 /// The function to compile: that of this name, or the only public one. Fails
 /// with a diagnostic.
 mlir::FailureOr<mlir::func::FuncOp> findEntry(mlir::ModuleOp module,

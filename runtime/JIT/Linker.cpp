@@ -7,10 +7,8 @@
 
 #include "runtime/JIT/Linker.h"
 #include "runtime/JIT/Codegen.h"
-#include "runtime/JIT/DeviceKernels.h"
-#include "runtime/JIT/EmulatedLaunch.h"
+#include "runtime/JIT/DeviceFunctions.h"
 
-#include "runtime/Emulator/Functions.h"
 #include "runtime/MPI/Symbols.h"
 #include "runtime/Support/Call.h"
 #include "runtime/Support/Convert.h"
@@ -24,8 +22,8 @@ using namespace attn;
 using namespace attn::jit;
 using namespace llvm::orc;
 
-/// Makes the functions of runtime/Support, runtime/MPI and runtime/Emulator
-/// known under their names.
+/// Makes the functions of runtime/Support, of runtime/MPI and of devices known
+/// under their names.
 static llvm::Error defineSupport(LLJIT &jit, JITDylib &library) {
   SymbolMap symbols;
   auto define = [&](llvm::StringRef name, auto *function) {
@@ -46,12 +44,8 @@ static llvm::Error defineSupport(LLJIT &jit, JITDylib &library) {
   define("attn_rt_all_gather", &attn_rt_all_gather);
   define("attn_rt_all_reduce", &attn_rt_all_reduce);
   define("attn_rt_all_merge", &attn_rt_all_merge);
-  define("attn_gpu_launch", &attn_gpu_launch);
-  define("attn_gpu_alloc", &attn_gpu_alloc);
-  define("attn_gpu_free", &attn_gpu_free);
-  define("attn_emu_launch", &attn_emu_launch);
-  for (const emulator::Function &function : emulator::getFunctions())
-    define(function.name, function.address);
+  for (auto [name, address] : getDeviceFunctions())
+    define(name, address);
   // LLVM narrows arithmetic on extended numbers, and rounds what it computed.
   define("__truncsfbf2", &attn_rt_truncate_f32_to_bf16);
   define("__truncdfbf2", &attn_rt_truncate_f64_to_bf16);

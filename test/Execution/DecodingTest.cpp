@@ -225,8 +225,7 @@ func.func @f(%q: !q, %o: !q {bufferization.writable = true}) -> (!q, !q) {
   %r = attn.attention ins(%q, %q, %q : !q, !q, !q) outs(%o : !q)
   return %r, %o : !q, !q
 })",
-                  {query, updated}, /*quantizeQueries=*/false,
-                  {"reference", "cpu", "gpu-emulator"});
+                  {query, updated}, /*quantizeQueries=*/false, everyPipeline);
   }
 }
 

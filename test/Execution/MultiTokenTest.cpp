@@ -201,6 +201,7 @@ TEST(MultiToken, many_keys) {
   }
 }
 
+#if ATTN_GPU
 /// Element by element, as for a GPU, which has no f64.
 TEST(MultiToken, on_the_emulator) {
   forSeeds(8400, numCases(16), [](std::uint64_t seed) {
@@ -215,6 +216,7 @@ TEST(MultiToken, on_the_emulator) {
               "");
   });
 }
+#endif
 
 TEST(MultiToken, random) {
   forSeeds(8200, numCases(24), [](std::uint64_t seed) {

@@ -40,7 +40,7 @@ TEST(Rules, attention_a10_the_region_sees_the_true_score) {
 }
 
 TEST(Rules, attention_a10_caps_of_calls) {
-  for (const char *pipeline : {"cpu", "reference", "gpu-emulator"}) {
+  for (const std::string &pipeline : everyPipeline) {
     KernelText text{.type = ElementType::f32,
                     .keySize = 16,
                     .valueSize = 16,
@@ -66,7 +66,7 @@ TEST(Rules, attention_a10_caps_of_calls) {
 
 /// Only what is called a cap has to be one.
 TEST(Rules, attention_a10_tangents_that_regions_write_out) {
-  for (const char *pipeline : {"cpu", "reference", "gpu-emulator"}) {
+  for (const std::string &pipeline : everyPipeline) {
     KernelText text{.type = ElementType::f32,
                     .keySize = 16,
                     .valueSize = 16,
@@ -470,7 +470,7 @@ TEST(Rules, attention_a12_a_kernel_works_after_an_error) {
 /// In the region and before it, a cast to few bits and back is a truncation.
 TEST(Rules, attention_a11_casts_lose_what_does_not_fit) {
   for (std::string cast : {"arith.index_cast", "arith.index_castui"})
-    for (const char *pipeline : {"cpu", "reference", "gpu-emulator"}) {
+    for (const std::string &pipeline : everyPipeline) {
       SCOPED_TRACE(cast + " on " + pipeline);
       KernelText text{.type = ElementType::f32,
                       .keySize = 16,

@@ -18,11 +18,19 @@
 
 #include <limits>
 #include <string>
+#include <vector>
 
 namespace attn::test {
 
 inline constexpr double inf = std::numeric_limits<double>::infinity();
 inline constexpr double quietNaN = std::numeric_limits<double>::quiet_NaN();
+
+/// Every pipeline of this build that computes on the CPU.
+inline const std::vector<std::string> everyPipeline = {"cpu", "reference",
+#if ATTN_GPU
+                                                       "gpu-emulator"
+#endif
+};
 
 /// A kernel with one attention on tensors of dynamic B, Sq and Skv.
 struct KernelText {

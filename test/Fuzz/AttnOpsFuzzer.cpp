@@ -17,7 +17,6 @@
 #include "lib/Attention/Passes.h"
 #include "lib/BlockMap/Passes.h"
 #include "lib/CPU/Passes.h"
-#include "lib/GPU/Passes.h"
 #include "lib/Kernel/Passes.h"
 #include "lib/Layer/Passes.h"
 #include "lib/Memory/Passes.h"

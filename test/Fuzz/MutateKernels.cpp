@@ -82,7 +82,8 @@ static Mutant createMutant(const std::vector<string> &seeds,
   if (std::vector<string> names = findFunctions(mutant.text); !names.empty())
     mutant.options.entry = random.pick(names);
   mutant.options.pipeline =
-      random.pick<string>({"cpu", "cpu", "cpu", "reference", "gpu-emulator"});
+      random.pick<string>({"cpu", "cpu", "cpu", "reference",
+                           ATTN_GPU ? "gpu-emulator" : "reference"});
   return mutant;
 }
 

@@ -3,9 +3,9 @@
 // RUN: attn-opt %s -split-input-file -verify-diagnostics -attn-cpu-pipeline
 // RUN: attn-opt %s -split-input-file -verify-diagnostics \
 // RUN:   -attn-reference-pipeline
-// RUN: attn-opt %s -split-input-file -verify-diagnostics -attn-gpu-pipeline
-// RUN: attn-opt %s -split-input-file -verify-diagnostics \
-// RUN:   -attn-gpu-emulator-pipeline
+// RUN: %if gpu %{ attn-opt %s -split-input-file -verify-diagnostics -attn-gpu-pipeline %}
+// RUN: %if gpu %{ attn-opt %s -split-input-file -verify-diagnostics \
+// RUN:   -attn-gpu-emulator-pipeline %}
 
 func.func @dimension_of_rank(%a: tensor<?x8xf32>) -> index {
   %c2 = arith.constant 2 : index

@@ -1,9 +1,9 @@
 // RUN: attn-opt %s --attn-target="{vector_bits = 512}" -attn-plan -attn-summarize-tables -attn-plan -attn-tile-attention \
 // RUN:   --attn-target="{vector_bits = 512}" -attn-plan -attn-attention-to-online -attn-tile-keys -canonicalize -cse \
 // RUN:   | FileCheck %s
-// RUN: attn-opt %s -attn-gpu-pipeline -o /dev/null \
+// RUN: %if gpu %{ attn-opt %s -attn-gpu-pipeline -o /dev/null \
 // RUN:   -mlir-print-ir-after=attn-tile-keys 2>&1 \
-// RUN:   | FileCheck %s --check-prefix=GPU
+// RUN:   | FileCheck %s --check-prefix=GPU %}
 
 !q = tensor<?x8x?x64xf32>
 !d = tensor<?x?xi32>

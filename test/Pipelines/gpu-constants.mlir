@@ -1,3 +1,4 @@
+// REQUIRES: gpu
 // RUN: attn-opt %s -attn-gpu-pipeline | FileCheck %s
 // RUN: attn-opt %s -attn-gpu-pipeline \
 // RUN:   -nvvm-attach-target="chip=sm_80 features=+ptx80" -convert-nvvm-to-llvm \

@@ -1,3 +1,4 @@
+// REQUIRES: gpu
 // RUN: attn-opt %s -attn-gpu-pipeline -split-input-file -verify-diagnostics
 
 !f64 = tensor<1x2x128x64xf64>

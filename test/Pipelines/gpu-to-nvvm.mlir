@@ -1,3 +1,4 @@
+// REQUIRES: gpu
 // RUN: attn-opt %s -attn-gpu-to-nvvm-pipeline | FileCheck %s
 // RUN: attn-opt %s -attn-gpu-to-nvvm-pipeline -mlir-print-op-generic \
 // RUN:   | FileCheck %s --check-prefix=OPS

@@ -1,3 +1,4 @@
+// REQUIRES: gpu
 // RUN: attn-opt %s --attn-target="{gpu_multiprocessors = 1, gpu_shared_bytes = 233472, gpu_warpgroups = true}" -attn-gpu-pipeline \
 // RUN:   | FileCheck %s
 // RUN: attn-run %s --random 1 --check --pipeline gpu-emulator-sm_90a

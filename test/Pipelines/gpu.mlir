@@ -1,3 +1,4 @@
+// REQUIRES: gpu
 // RUN: attn-opt %s -attn-gpu-pipeline -o %t \
 // RUN:   -mlir-print-ir-after=convert-online-to-vector \
 // RUN:   -mlir-print-ir-after=attn-copy-to-workgroup \

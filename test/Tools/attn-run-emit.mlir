@@ -28,8 +28,8 @@
 // RUN:   | FileCheck %s --check-prefix=SSE --implicit-check-not=%%ymm
 // SSE: attn_entry:
 
-// RUN: not attn-run %s --emit=llvm --pipeline gpu 2>&1 \
-// RUN:   | FileCheck %s --check-prefix=GPU
+// RUN: %if gpu %{ not attn-run %s --emit=llvm --pipeline gpu 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=GPU %}
 // GPU: error: pipeline 'gpu': its code is that of two processors
 
 // RUN: not attn-run %s --emit=ptx 2>&1 | FileCheck %s --check-prefix=FORM

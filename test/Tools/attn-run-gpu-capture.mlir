@@ -3,6 +3,7 @@
 // f32 it is also what PyTorch gave. Sanitizers see the same code in random specs.
 // UNSUPPORTED: sanitizer
 
+// REQUIRES: gpu
 // RUN: attn-run %examples/smollm2/attention.mlir --pipeline gpu-emulator --check \
 // RUN:   --arg %examples/smollm2/capture/query.npy \
 // RUN:   --arg %examples/smollm2/capture/key.npy \

@@ -2,6 +2,7 @@
 // interpreter. Sanitizers see the same code in random specs.
 // UNSUPPORTED: sanitizer
 
+// REQUIRES: gpu
 // RUN: attn-run %s --entry full --random 1 --check \
 // RUN:   --pipeline gpu-emulator | FileCheck %s
 // RUN: attn-run %s --entry causal --random 1 --check \

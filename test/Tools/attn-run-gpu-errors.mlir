@@ -1,6 +1,7 @@
 // What a kernel of a GPU asserts ends the run with the message that other
 // pipelines have, but for numbers, and says which thread found it.
 
+// REQUIRES: gpu
 // RUN: attn-run %s --entry numbers --out %t.npy
 // RUN: not attn-run %s --entry packed --pipeline gpu-emulator --random 1 --arg %t.npy 2>&1 \
 // RUN:   | FileCheck %s --implicit-check-not={{.}}
