@@ -93,17 +93,20 @@ int64_t CacheModel::getFreeBytes(int64_t workgroups, int64_t queryBytes) const {
          queryBytes;
 }
 
+bool CacheModel::wantsMoreWorkgroups(Workgroup workgroup) {
+  return getWantedWorkgroups(workgroup) > getUsualWorkgroups(workgroup);
+}
+
 int64_t CacheModel::getBlocksOfWanted(int64_t bytes, int64_t queryBytes,
                                       Workgroup workgroup) const {
-  int64_t wanted = getWantedWorkgroups(workgroup);
-  if (wanted == getUsualWorkgroups(workgroup))
-    return 0;
-  return getFreeBytes(wanted, queryBytes) / bytes;
+  int64_t free = getFreeBytes(getWantedWorkgroups(workgroup), queryBytes);
+  return wantsMoreWorkgroups(workgroup) && free > 0 ? free / bytes : 0;
 }
 
 bool CacheModel::takesTurns(int64_t bytes, int64_t queryBytes,
                             Workgroup workgroup) const {
-  return getBlocksOfWanted(bytes, queryBytes, workgroup) == 1;
+  return wantsMoreWorkgroups(workgroup) &&
+         getBlocksOfWanted(bytes, queryBytes, workgroup) < 2;
 }
 
 /// Blocks in workgroup memory at most.

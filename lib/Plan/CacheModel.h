@@ -150,7 +150,7 @@ public:
   /// workgroups that a multiprocessor has 8 warps, if these have two blocks.
   int64_t getStages(int64_t bytes, int64_t queryBytes,
                     Workgroup workgroup) const;
-  /// Whether workgroups of fewer warps have room for one block alone, if so
+  /// Whether workgroups of fewer warps have room for one block at most, if so
   /// many of them are to run: then keys and values are copied in turns, each
   /// where those of the block before have been read.
   bool takesTurns(int64_t bytes, int64_t queryBytes, Workgroup workgroup) const;
@@ -176,6 +176,7 @@ private:
   /// of fewer.
   static int64_t getUsualWorkgroups(Workgroup workgroup);
   static int64_t getWantedWorkgroups(Workgroup workgroup);
+  static bool wantsMoreWorkgroups(Workgroup workgroup);
   /// Blocks that each of the wanted ones has room for; 0 of the usual ones.
   int64_t getBlocksOfWanted(int64_t bytes, int64_t queryBytes,
                             Workgroup workgroup) const;
