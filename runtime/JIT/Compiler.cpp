@@ -59,6 +59,8 @@ lower(mlir::ModuleOp module, const mlir::attn::Lowering &lowering,
       return trace.takeError("cannot lower");
     stats.passesMs += stopwatch.lap();
     trace.enter("while compiling for a GPU");
+    if (!device->hasMemoryFor(module))
+      return trace.takeError("cannot lower");
     for (auto kernels : module.getOps<mlir::gpu::GPUModuleOp>()) {
       Expected<cuda::DeviceCode> code = device->compile(kernels);
       if (!code)

@@ -10,10 +10,32 @@
 #include "lib/Registration/Registration.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectRegistry.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace attn;
 using namespace attn::jit;
+
+bool DeviceTarget::hasMemoryFor(mlir::ModuleOp module) const {
+  // Of a multiprocessor's memory, the driver takes some for each workgroup.
+  constexpr std::int64_t kReserved = 1 << 10;
+  std::int64_t most = device.sharedBytes() - kReserved;
+  auto walk = module.walk([&](mlir::gpu::LaunchFuncOp launch) {
+    llvm::APInt bytes;
+    mlir::Value size = launch.getDynamicSharedMemorySize();
+    if (most <= 0 || !size ||
+        !mlir::matchPattern(size, mlir::m_ConstantInt(&bytes)) ||
+        bytes.getSExtValue() <= most)
+      return mlir::WalkResult::advance();
+    launch.emitError() << "needs " << bytes.getSExtValue()
+                       << " bytes of workgroup memory, of which this GPU has "
+                          "at most "
+                       << most << ": heads of fewer elements need less";
+    return mlir::WalkResult::interrupt();
+  });
+  return !walk.wasInterrupted();
+}
 
 Expected<cuda::DeviceCode>
 DeviceTarget::compile(mlir::gpu::GPUModuleOp kernels) const {

@@ -15,6 +15,7 @@
 
 namespace mlir {
 class DialectRegistry;
+class ModuleOp;
 } // namespace mlir
 
 namespace attn::jit {
@@ -29,6 +30,9 @@ struct DeviceTarget {
   /// What decides, besides the kernels, which code comes out.
   std::string identity;
 
+  /// Whether launches in `module` ask for no more workgroup memory than a
+  /// workgroup may have; else there is an error at the first that does.
+  bool hasMemoryFor(mlir::ModuleOp module) const;
   /// What `compiler` makes of `kernels`.
   Expected<cuda::DeviceCode> compile(mlir::gpu::GPUModuleOp kernels) const;
 };

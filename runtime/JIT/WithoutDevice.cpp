@@ -11,6 +11,7 @@
 #include "runtime/JIT/HostTensors.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/ErrorHandling.h"
 
 using namespace attn;
@@ -27,6 +28,10 @@ std::vector<std::pair<const char *, void *>> jit::getDeviceFunctions() {
 }
 
 // What needs a target, which there is none of.
+
+bool DeviceTarget::hasMemoryFor(mlir::ModuleOp) const {
+  llvm_unreachable("no target");
+}
 
 Expected<cuda::DeviceCode> DeviceTarget::compile(mlir::gpu::GPUModuleOp) const {
   llvm_unreachable("no target");

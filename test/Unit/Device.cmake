@@ -39,13 +39,17 @@ if(NOT ATTN_SANITIZERS)
     -D PYTHON=${Python3_EXECUTABLE} -D ENVIRONMENT=${device_tools}
     -D REQUIREMENTS=${device_requirements} -D IS_OPTIONAL=ON
     -P ${PROJECT_SOURCE_DIR}/test/environment.cmake)
-  set_tests_properties(device-tools PROPERTIES FIXTURES_SETUP device-tools
-    LABELS nightly)
+  set_tests_properties(device-tools PROPERTIES FIXTURES_SETUP device-tools)
   target_compile_definitions(AttnKernelTableTests PRIVATE
     ATTN_DEVICE_TOOLS="${device_tools}"
     ATTN_DEVICE_REQUIREMENTS="test/device-requirements.txt")
   set_tests_properties(AttnKernelTableTests PROPERTIES COST 1000
     FIXTURES_REQUIRED device-tools)
+  # Of them, what the table itself says, that it sees what is slow, and f16.
+  add_test(NAME kernel-table COMMAND AttnKernelTableTests
+    --gtest_filter=KernelTable.*:*f16_64:*/f16_128-*bf16*)
+  set_tests_properties(kernel-table PROPERTIES FIXTURES_REQUIRED device-tools)
+  add_dependencies(attn-gate-tests AttnKernelTableTests)
   add_custom_target(update-kernel-table
     COMMAND AttnKernelTableTests
       ${CMAKE_CURRENT_SOURCE_DIR}/Inputs/gpu-kernels.csv

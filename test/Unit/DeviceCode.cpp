@@ -354,6 +354,11 @@ test::findHotPath(const std::vector<DeviceInstruction> &code) {
   hot.barriers = countOf("BAR.");
   hot.shuffles = countOf("SHFL");
   hot.spills = countOf("LDL") + countOf("STL");
+  hot.waits = countOf("WARPGROUP.DEPBAR");
+  // A fence for the asynchronous proxy is a load that never happens.
+  hot.sharedLoads = count(path, [](const DeviceInstruction &next) {
+    return starts(next, "LDS") && !starts(next, "LDSM") && !next.isPredicated;
+  });
   if (product == std::string_view("HGMMA"))
     hot.exposedExponentials = countExposedOfWarpgroup(code, path);
   else if (product == std::string_view("HMMA"))

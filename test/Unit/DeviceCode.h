@@ -42,6 +42,8 @@ struct HotPath {
   /// which no product is pending. None are counted without mma, which nothing
   /// can be in the shadow of.
   long exposedExponentials = 0;
+  long sharedLoads = 0; ///< LDS, but for the one that is in a fence.
+  long waits = 0;       ///< For products of warpgroups.
   /// Accesses of 1 or 2 bytes to global memory, from the start of the kernel
   /// through this path to the end. Of the ways there and from there that access
   /// all rows, those with the fewest count.

@@ -404,6 +404,36 @@ TEST_F(JITDevice, NotLoweredForGPUs) {
   EXPECT_EQ(kernel->pipeline(), "cpu");
 }
 
+/// Heads so long that only other GPUs have the workgroup memory.
+TEST_F(JITDevice, WorkgroupMemory) {
+  driver.major = 8;
+  driver.minor = 6;
+  std::string type = "tensor<1x2x100x512xf32>";
+  std::string text = "func.func @f(%q: " + type + ") -> " + type + R"( {
+  %init = tensor.empty() : )" +
+                     type + R"(
+  %output = attn.attention ins(%q, %q, %q : )" +
+                     type + ", " + type + ", " + type +
+                     ") outs(%init : " + type + R"()
+  return %output : )" +
+                     type + "\n}";
+  Engine engine = createEngine();
+  Expected<Kernel> kernel =
+      engine.compile(text, {.pipeline = "gpu", .fileName = "heads.mlir"});
+  ASSERT_FALSE(kernel);
+  EXPECT_THAT(
+      kernel.error().diagnostics,
+      testing::Contains(testing::AllOf(
+          testing::Field(&Diagnostic::message,
+                         HasSubstr("bytes of workgroup memory, of "
+                                   "which this GPU has at most 101376")),
+          testing::Field(&Diagnostic::line, 3u))))
+      << errorOf(kernel);
+  kernel = engine.compile(text, {.pipeline = "gpu", .fallBackToCPU = true});
+  ASSERT_EQ(errorOf(kernel), "");
+  EXPECT_EQ(kernel->pipeline(), "cpu");
+}
+
 TEST_F(JITDevice, EveryCallFails) {
   TemporaryFolder folder;
   EngineOptions options = {.cacheDirectory = folder.path()};

@@ -53,9 +53,10 @@ constexpr Variant variants[] = {
 };
 
 constexpr const char *numberNames[] = {
-    "shared_bytes", "registers", "spill_bytes", "workgroups", "instructions",
-    "integer",      "products",  "ldmatrix",    "cp_async",   "barriers",
-    "shfl",         "spills",    "exposed_ex2", "narrow"};
+    "shared_bytes", "registers", "spill_bytes", "workgroups",
+    "instructions", "integer",   "products",    "ldmatrix",
+    "cp_async",     "barriers",  "shfl",        "spills",
+    "exposed_ex2",  "narrow",    "lds",         "waits"};
 static_assert(std::size(numberNames) == numKernelNumbers);
 
 /// With the workgroup memory of sm_80, which sm_90 has more of, unless it is
@@ -166,6 +167,8 @@ Status measureModule(mlir::gpu::GPUModuleOp kernels,
       tools->ptxas.assemble(code->ptx, architecture);
   if (!assembly)
     return std::move(assembly).error();
+  if (!assembly->slowness.empty())
+    return Error{assembly->slowness, {}};
   result.toMachineCode += Clock::now() - start;
   KernelNumbers &numbers = result.numbers;
   for (const cuda::KernelResources &kernel :
@@ -195,6 +198,8 @@ Status measureModule(mlir::gpu::GPUModuleOp kernels,
     numbers[spills] += hot->spills;
     numbers[exposedEx2] += hot->exposedExponentials;
     numbers[narrow] += hot->narrowAccesses;
+    numbers[lds] += hot->sharedLoads;
+    numbers[waits] += hot->waits;
   }
   return {};
 }

@@ -53,6 +53,8 @@ enum KernelNumber {
   spills, ///< Loads and stores of registers that are in memory.
   exposedEx2,
   narrow, ///< Accesses of 1 or 2 bytes.
+  lds,
+  waits,
   numKernelNumbers
 };
 using KernelNumbers = std::array<long, numKernelNumbers>;
