@@ -141,9 +141,12 @@ jit::listNeededFeatures(const llvm::TargetMachine &target) {
   return names;
 }
 
-/// Whether LLVM's processor `name` is one of Intel's for servers, with AVX512.
-static bool isXeon(llvm::StringRef name) {
-  return llvm::is_contained({"skylake-avx512", "cascadelake", "cooperlake",
+/// Whether it is one of Intel's processors for servers, with AVX512. Where a
+/// hypervisor does not say which, those with tiles are.
+static bool isXeon(const llvm::TargetMachine &target) {
+  llvm::StringRef name = target.getTargetCPU();
+  return target.getMCSubtargetInfo()->checkFeatures("+amx-tile") ||
+         llvm::is_contained({"skylake-avx512", "cascadelake", "cooperlake",
                              "icelake-server", "sapphirerapids",
                              "emeraldrapids", "graniterapids",
                              "graniterapids-d", "diamondrapids"},
@@ -177,7 +180,7 @@ std::string jit::describeTarget(const llvm::TargetMachine &target,
       add("i8_dot", info.checkFeatures("+avx512vnni"));
       // Their own prefetchers follow a stream within a page, and what is asked
       // for farther ahead than 2 to 4 KB disturbs them. A core reads 16 GB/s.
-      if (isXeon(target.getTargetCPU()))
+      if (isXeon(target))
         features += ", memory_ns = 128, memory_gbs = 16";
       // Half as far ahead as on a Zen 4, and to the first level, which has
       // lines enough under way: of 16 keys of f32, a third faster.

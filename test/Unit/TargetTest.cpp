@@ -90,6 +90,14 @@ TEST(Target, AMX) {
               "memory_gbs = 16");
 }
 
+/// A hypervisor may say that it is another one.
+TEST(Target, TilesOfAnUnknownProcessor) {
+  std::string known = describe(x86, "sapphirerapids");
+  EXPECT_EQ(describe(x86, "rocketlake",
+                     "+avx512bf16,+amx-tile,+amx-bf16,+avx512vnni"),
+            known);
+}
+
 TEST(Target, AArch64) {
   for (const char *cpu : {"generic", "neoverse-v1", "apple-m1"})
     EXPECT_EQ(describe("aarch64-linux-gnu", cpu),
