@@ -31,13 +31,15 @@ static std::string checkRange(int64_t value, int64_t low, int64_t high) {
   return (Twine(low) + " to " + Twine(high)).str();
 }
 
-LogicalResult TargetAttr::verify(
-    function_ref<InFlightDiagnostic()> emitError, int64_t vectorBits,
-    int64_t vectorRegisters, bool scalef, bool bf16Dot, bool bf16Tiles,
-    bool i8Dot, bool quantizeQueries, int64_t cores, int64_t l1Bytes,
-    int64_t l2Bytes, int64_t lineBytes, int64_t pageBytes, int64_t memoryNs,
-    int64_t memoryGbs, int64_t fetchLevel, int64_t laneGflops, int64_t kernelNs,
-    int64_t gpuMultiprocessors, int64_t gpuSharedBytes, bool) {
+LogicalResult
+TargetAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                   int64_t vectorBits, int64_t vectorRegisters, bool scalef,
+                   bool bf16Dot, bool bf16Tiles, bool i8Dot,
+                   bool quantizeQueries, int64_t cores, int64_t l1Bytes,
+                   int64_t l2Bytes, int64_t lineBytes, int64_t pageBytes,
+                   int64_t memoryNs, int64_t memoryGbs, int64_t l3Ns,
+                   int64_t fetchLevel, int64_t laneGflops, int64_t kernelNs,
+                   int64_t gpuMultiprocessors, int64_t gpuSharedBytes, bool) {
   constexpr int64_t kMostBytes = int64_t(1) << 40;
   struct Parameter {
     StringRef name;
@@ -59,6 +61,7 @@ LogicalResult TargetAttr::verify(
                      checkRange(pageBytes, 4096, kMostBytes)},
            Parameter{"memory_ns", memoryNs, checkRange(memoryNs, 1, 10000)},
            Parameter{"memory_gbs", memoryGbs, checkRange(memoryGbs, 1, 10000)},
+           Parameter{"l3_ns", l3Ns, checkRange(l3Ns, 1, 10000)},
            Parameter{"fetch_level", fetchLevel,
                      checkChoice(fetchLevel, {1, 2})},
            Parameter{"lane_gflops", laneGflops,

@@ -44,6 +44,7 @@ def Attn_TargetAttr : AttrDef<Attn_Dialect, "Target"> {
     | `line_bytes` | size of a line of them, which is fetched as a whole |
     | `page_bytes` | size of a page of virtual memory |
     | `memory_ns`, `memory_gbs` | time from a prefetch to its line where the memory is busy, and the bytes that one core reads from it in a nanosecond: their product is what has to be under way, beside what the processor's own prefetchers see to: the runtime writes 128 and 16 for Intel's Xeons |
+    | `l3_ns` | time from a prefetch to its line in the cache behind those, which cores share; the runtime writes 80 for Intel's Xeons |
     | `fetch_level` | the level of cache that lines which are fetched ahead go to: 2, or 1 where the first has as many under way; the runtime writes 1, and a `memory_ns` of 250, for AMD's Zen 5 |
     | `lane_gflops` | floating-point operations in a nanosecond that attention of many rows computes on a core for each lane of f32 |
     | `kernel_ns` | time that an attention takes besides these, while its loops begin and end |
@@ -69,6 +70,7 @@ def Attn_TargetAttr : AttrDef<Attn_Dialect, "Target"> {
     Attn_TargetNumber<"4096">:$page_bytes,
     Attn_TargetNumber<"500">:$memory_ns,
     Attn_TargetNumber<"32">:$memory_gbs,
+    Attn_TargetNumber<"20">:$l3_ns,
     Attn_TargetNumber<"2">:$fetch_level,
     Attn_TargetNumber<"8">:$lane_gflops,
     Attn_TargetNumber<"20000">:$kernel_ns,

@@ -78,6 +78,24 @@ static int64_t getRowsAhead(tensor::ExtractSliceOp rows, int64_t numRows,
   return std::max<int64_t>(ahead / getRowBytes(rows) - numRows, 0);
 }
 
+/// Whether tiles wait for keys and values, of which the second-level cache does
+/// not hold all. Asking in each call would cost what is gained.
+static bool waitForL3(tensor::ExtractSliceOp keys,
+                      tensor::ExtractSliceOp values) {
+  int64_t bytes = 0;
+  for (tensor::ExtractSliceOp rows : {keys, values}) {
+    Value whole = rows.getSource();
+    while (auto slice = whole.getDefiningOp<tensor::ExtractSliceOp>())
+      whole = slice.getSource();
+    int64_t count =
+        cast<RankedTensorType>(whole.getType()).getShape().end()[-2];
+    if (ShapedType::isDynamic(count) || areLookedUp(rows))
+      return false;
+    bytes += count * getRowBytes(rows);
+  }
+  return CacheModel(getTarget(keys)).waitsForL3(bytes);
+}
+
 /// What a product fetches instead of `rows`, of `blocks` blocks later.
 BlockStreams::Rows BlockStreams::getLater(OpBuilder &b,
                                           tensor::ExtractSliceOp rows,
@@ -102,12 +120,16 @@ BlockStreams BlockStreams::emit(OpBuilder &b, OnlineAttentionOp block,
   BlockStreams streams;
   tensor::ExtractSliceOp keys = getRows(block, block.getKey(), loop),
                          values = getRows(block, block.getValue(), loop);
-  // Of few queries, the first tile reads from memory for all.
   PlanAttr plan = getPlan(block);
-  bool isFirstToRead =
-      (plan && plan.getChunk() > 0) ||
-      (keys && values && isReadOnce(keys) && isReadOnce(values));
-  if (keys && values && keys != values && isFirstToRead) {
+  bool areBoth = keys && values && keys != values;
+  bool isInRows = block.getLayout() == OnlineLayout::Rows;
+  // Of few queries, the first tile reads from memory for all.
+  bool isFirstToRead = areBoth && ((plan && plan.getChunk() > 0) ||
+                                   (isReadOnce(keys) && isReadOnce(values)));
+  if (areBoth && !isFirstToRead && !isInRows && waitForL3(keys, values)) {
+    streams.values.rows = values;
+    streams.next.rows = LaterIteration(b, loop).get(keys);
+  } else if (isFirstToRead) {
     int64_t numRows = getConstantIntValue(loop.getStep()).value_or(0);
     // Before products fetch them.
     if (areLookedUp(keys) && areLookedUp(values) &&
@@ -116,7 +138,7 @@ BlockStreams BlockStreams::emit(OpBuilder &b, OnlineAttentionOp block,
         emitBeginnings(b, rows, loop, numRows);
     streams.values = getLater(b, values, loop, /*blocks=*/0, plan);
     streams.next = getLater(b, keys, loop, /*blocks=*/1, plan);
-  } else if (values && block.getLayout() == OnlineLayout::Rows &&
+  } else if (values && isInRows &&
              CacheModel(getTarget(block)).hasTimeToFetch(block.getNumRows())) {
     streams.next.rows = LaterIteration(b, loop).get(values);
   }

@@ -21,9 +21,11 @@ namespace mlir::attn {
 /// Where no other iteration of a parallel loop reads the same keys and values,
 /// products of queries and keys and products of weights and values take turns
 /// with the memory: each fetches what the other reads next, the values of the
-/// block and the keys of the next. If they are read again, those of a block
-/// have left the caches by then, but only a product of many rows has the time
-/// to fetch: values, of the next block.
+/// block and the keys of the next. So they do where a head is known to have
+/// more of them than the second-level cache holds, and the third is far
+/// (`l3_ns`). If they are read again otherwise, those of a block have left the
+/// caches by then, but only a product of many rows has the time to fetch:
+/// values, of the next block.
 class BlockStreams {
 public:
   /// Of `block` in a loop over blocks of keys.

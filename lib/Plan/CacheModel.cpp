@@ -144,6 +144,13 @@ int64_t CacheModel::getMostKeys(int64_t bytes, Workgroup workgroup) const {
   return keys == 0 ? std::numeric_limits<int64_t>::max() : floorToPower(keys);
 }
 
+bool CacheModel::waitsForL3(int64_t bytes) const {
+  // Hundreds of instructions, a few of which are started in each cycle.
+  constexpr int64_t kNsLookedAhead = 40;
+  return 4 * bytes > 3 * target.getL2Bytes() &&
+         target.getL3Ns() > kNsLookedAhead;
+}
+
 int64_t CacheModel::getBytesUnderWay() const {
   return target.getMemoryNs() * target.getMemoryGbs();
 }

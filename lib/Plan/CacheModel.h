@@ -129,6 +129,10 @@ public:
   /// Bytes of a stream that have to be under way for the memory never to wait:
   /// those that it delivers between a prefetch and its line.
   int64_t getBytesUnderWay() const;
+  /// Whether what tiles read block by block, `bytes` in all, is waited for
+  /// unless it is fetched ahead: it is more than the second level holds beside
+  /// others, and the third is farther than a processor looks ahead by itself.
+  bool waitsForL3(int64_t bytes) const;
   /// Bytes of a stream of few rows' weight that are fetched ahead. In a panel,
   /// the processor fetches ahead, too, but only to the end of a run. It does
   /// not see that rows which are apart are one stream.

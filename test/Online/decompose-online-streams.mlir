@@ -1,5 +1,6 @@
 // RUN: attn-opt %s -split-input-file -attn-decompose-online -canonicalize -cse | FileCheck %s
 // RUN: attn-opt %s -split-input-file --attn-target="{memory_ns = 64}" -attn-decompose-online -canonicalize -cse | FileCheck %s --check-prefix=NEAR
+// RUN: attn-opt %s -split-input-file --attn-target="{l3_ns = 80}" -attn-decompose-online -canonicalize -cse | FileCheck %s --check-prefix=FAR
 
 !q = tensor<3x64xf32>
 !keys = tensor<1x4x?x64xf16>
@@ -178,4 +179,65 @@ func.func @pages(%q: !q, %k: !pages, %v: !pages, %table: tensor<?xi32>, %o: !o, 
     }
   }
   return %all : tensor<4x3x64xf32>
+}
+
+// -----
+
+!q = tensor<64x16xf32>
+!fit = tensor<1x4x1536x64xf32>
+!large = tensor<1x4x1537x64xf32>
+!block = tensor<32x64xf32>
+!o = tensor<64x16xf32>
+!l = tensor<16xf32>
+!all = tensor<2x64x16xf32>
+
+// Two tiles read the same. Where that is more than the second-level cache holds beside
+// others, the next block is fetched from the third if that is far.
+// CHECK-LABEL: func.func @fits(
+// CHECK-NOT: attn.prefetch
+// CHECK-LABEL: func.func @leaves_l2(
+// CHECK-NOT: attn.prefetch
+// FAR-LABEL: func.func @fits(
+// FAR-NOT: attn.prefetch
+// FAR-LABEL: func.func @leaves_l2(
+// FAR: attn.prefetch %{{.*}}[%c0] to %c32 spread
+// FAR: linalg.matmul
+// FAR: attn.prefetch %{{.*}}[%c0] to %c32 spread
+func.func @fits(%k: !fit, %v: !fit, %q: !q, %o: !o, %m: !l, %l: !l, %n: index, %out: !all) -> !all {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %c32 = arith.constant 32 : index
+  %no = arith.constant false
+  %all = scf.forall (%t) in (2) shared_outs(%to = %out) -> !all {
+    %r:3 = scf.for %j = %c0 to %n step %c32 iter_args(%o0 = %o, %m0 = %m, %l0 = %l) -> (!o, !l, !l) {
+      %keys = tensor.extract_slice %k[0, 1, %j, 0] [1, 1, 32, 64] [1, 1, 1, 1] : !fit to !block
+      %values = tensor.extract_slice %v[0, 1, %j, 0] [1, 1, 32, 64] [1, 1, 1, 1] : !fit to !block
+      %s:3 = attn.online_attention layout<lanes> ins(%q, %keys, %values : !q, !block, !block)
+          outs(%o0, %m0, %l0 : !o, !l, !l) at(%c0, %c0, %c0, %j) queries(%c16) exact(%no) -> !o, !l, !l
+      scf.yield %s#0, %s#1, %s#2 : !o, !l, !l
+    }
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %r#0 into %to[%t, 0, 0] [1, 64, 16] [1, 1, 1] : !o into !all
+    }
+  }
+  return %all : !all
+}
+func.func @leaves_l2(%k: !large, %v: !large, %q: !q, %o: !o, %m: !l, %l: !l, %n: index, %out: !all) -> !all {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %c32 = arith.constant 32 : index
+  %no = arith.constant false
+  %all = scf.forall (%t) in (2) shared_outs(%to = %out) -> !all {
+    %r:3 = scf.for %j = %c0 to %n step %c32 iter_args(%o0 = %o, %m0 = %m, %l0 = %l) -> (!o, !l, !l) {
+      %keys = tensor.extract_slice %k[0, 1, %j, 0] [1, 1, 32, 64] [1, 1, 1, 1] : !large to !block
+      %values = tensor.extract_slice %v[0, 1, %j, 0] [1, 1, 32, 64] [1, 1, 1, 1] : !large to !block
+      %s:3 = attn.online_attention layout<lanes> ins(%q, %keys, %values : !q, !block, !block)
+          outs(%o0, %m0, %l0 : !o, !l, !l) at(%c0, %c0, %c0, %j) queries(%c16) exact(%no) -> !o, !l, !l
+      scf.yield %s#0, %s#1, %s#2 : !o, !l, !l
+    }
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %r#0 into %to[%t, 0, 0] [1, 64, 16] [1, 1, 1] : !o into !all
+    }
+  }
+  return %all : !all
 }

@@ -71,7 +71,7 @@ TEST(Target, AVX512) {
       "vector_bits = 512, vector_registers = 32, scalef = true";
   EXPECT_EQ(describe(x86, "x86-64-v4"), avx512);
   EXPECT_EQ(describe(x86, "skylake-avx512"),
-            avx512 + ", memory_ns = 128, memory_gbs = 16");
+            avx512 + ", memory_ns = 128, memory_gbs = 16, l3_ns = 80");
 }
 
 TEST(Target, AVX512BF16) {
@@ -87,7 +87,7 @@ TEST(Target, AMX) {
     EXPECT_EQ(describe(x86, cpu),
               "vector_bits = 512, vector_registers = 32, scalef = true, "
               "bf16_tiles = true, i8_dot = true, memory_ns = 128, "
-              "memory_gbs = 16");
+              "memory_gbs = 16, l3_ns = 80");
 }
 
 /// A hypervisor may say that it is another one.

@@ -20,6 +20,11 @@ module attributes {attn.target = #attn.target<l2_bytes = -1>} {}
 
 // -----
 
+// expected-error @below {{l3_ns: expected 1 to 10000, got 0}}
+module attributes {attn.target = #attn.target<l3_ns = 0>} {}
+
+// -----
+
 // expected-error @below {{gpu_multiprocessors: expected 1 to 65536, got 0}}
 module attributes {attn.target = #attn.target<gpu_multiprocessors = 0>} {}
 
