@@ -68,7 +68,7 @@ leaves_kernels = config.sanitizers and "ATTN_ALL_CASES" not in os.environ
 if leaves_kernels:
     config.available_features.add("leaves-kernels")
 # Whether it compiles for GPUs, and for their emulator.
-if config.gpu in ("ON", "TRUE", "1"):
+if config.gpu:
     config.available_features.add("gpu")
 # Whether there is an ONNX library.
 if os.path.exists(os.path.join(config.build_dir, "bin", "attn-import")):

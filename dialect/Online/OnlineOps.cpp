@@ -340,11 +340,12 @@ LogicalResult OnlineSoftmaxOp::verify() {
   if (hasPairs()) {
     auto pairs = cast<ShapedType>(getPairs().getType());
     int64_t keys = scores.getDimSize(0);
-    if (!elementType.isF32() || keys % 2 != 0 || !pairs.hasRank() ||
-        !pairs.getElementType().isBF16() ||
+    if (!elementType.isF32() || keys % OnlineAttentionOp::kKeysPerPack != 0 ||
+        !pairs.hasRank() || !pairs.getElementType().isBF16() ||
         pairs.getShape() != ArrayRef<int64_t>{keys / 2, lanes, 2})
       return emitOpError() << "operand 'pairs': expected shape (K/2, L, 2) of "
-                              "bf16 with scores (K, L) of f32, got "
+                              "bf16 with scores (K, L) of f32, K a multiple "
+                              "of 32, got "
                            << pairs << " with " << scores;
   }
   return verifyScale(*this, getScale(), elementType);

@@ -208,7 +208,8 @@ def Attn_OnlineSoftmaxOp : Attn_OnlineOp<"online_softmax", [
     - the rescale factor c `(L)`, written only, of what was summed before. It is 1
       where m stays, as in most blocks;
     - unless they are left out, the weights rounded to bf16, in pairs of keys
-      `(K/2, L, 2)`, written only, and 0 from `num_keys` to the next multiple of 32.
+      `(K/2, L, 2)`, K a multiple of 32, written only, and 0 from `num_keys` to the
+      next multiple of 32.
       With `exact`, they are not specified; without, what becomes of the products is
       not.
 

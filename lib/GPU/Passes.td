@@ -308,7 +308,7 @@ def CopyToWorkgroup : Pass<"attn-copy-to-workgroup"> {
     the first factors, in its `gpu_shared_bytes` of `#attn.target`, three of heads of
     up to 64 elements, with 16 rows in a warp, and two of others, or 48 KB have; else two if 96 KB have
     room for them. Of workgroups of fewer warps, there are as many as have 8 warps,
-    if these have room for two stages, or for one: then tiles are copied in turns, each
+    if these have room for two stages; else tiles are copied in turns, each
     behind the barrier after which nobody reads the tile of the iteration before. That
     takes iterations which are through with keys before they read values. Else, an
     iteration has one barrier. Other copies are waited for at once.

@@ -122,11 +122,13 @@ BlockStreams BlockStreams::emit(OpBuilder &b, OnlineAttentionOp block,
                          values = getRows(block, block.getValue(), loop);
   PlanAttr plan = getPlan(block);
   bool areBoth = keys && values && keys != values;
-  bool isInRows = block.getLayout() == OnlineLayout::Rows;
   // Of few queries, the first tile reads from memory for all.
   bool isFirstToRead = areBoth && ((plan && plan.getChunk() > 0) ||
                                    (isReadOnce(keys) && isReadOnce(values)));
-  if (areBoth && !isFirstToRead && !isInRows && waitForL3(keys, values)) {
+  // Of a window, tiles share what the second level holds.
+  bool areAll = areBoth && isConstantIntValue(loop.getLowerBound(), 0);
+  if (areAll && !isFirstToRead && block.getLayout() == OnlineLayout::Lanes &&
+      waitForL3(keys, values)) {
     streams.values.rows = values;
     streams.next.rows = LaterIteration(b, loop).get(keys);
   } else if (isFirstToRead) {
@@ -138,7 +140,7 @@ BlockStreams BlockStreams::emit(OpBuilder &b, OnlineAttentionOp block,
         emitBeginnings(b, rows, loop, numRows);
     streams.values = getLater(b, values, loop, /*blocks=*/0, plan);
     streams.next = getLater(b, keys, loop, /*blocks=*/1, plan);
-  } else if (values && isInRows &&
+  } else if (values && block.getLayout() == OnlineLayout::Rows &&
              CacheModel(getTarget(block)).hasTimeToFetch(block.getNumRows())) {
     streams.next.rows = LaterIteration(b, loop).get(values);
   }

@@ -8,7 +8,7 @@
 //
 //   if the mask may keep a position of the block
 //     S (j, q)   = key (j, d) * query (d, q)              linalg
-//     P, m, l, c = attn.online_softmax of S
+//     P, m, l, c = attn.online_softmax of S, and P in pairs of bf16
 //     P          = attn.online_dropout of P, if there is dropout
 //     O (d, q)   = c (q) * O + value (j, d) * P (j, q)    linalg
 //
@@ -281,9 +281,9 @@ private:
     return b.choose(
         op.getExact(),
         [&] {
-          if (rounded)
-            weights = emitHiddenRows(b, weights, lead, numValues);
-          return emitExactSum(value, weights, emitRescaled(factor));
+          Value hidden =
+              rounded ? emitHiddenRows(b, weights, lead, numValues) : weights;
+          return emitExactSum(value, hidden, emitRescaled(factor));
         },
         product);
   }

@@ -100,7 +100,7 @@ bool CacheModel::wantsMoreWorkgroups(Workgroup workgroup) {
 int64_t CacheModel::getBlocksOfWanted(int64_t bytes, int64_t queryBytes,
                                       Workgroup workgroup) const {
   int64_t free = getFreeBytes(getWantedWorkgroups(workgroup), queryBytes);
-  return wantsMoreWorkgroups(workgroup) && free > 0 ? free / bytes : 0;
+  return std::max<int64_t>(free, 0) / bytes;
 }
 
 bool CacheModel::takesTurns(int64_t bytes, int64_t queryBytes,
@@ -116,7 +116,7 @@ int64_t CacheModel::getStages(int64_t bytes, int64_t queryBytes,
                               Workgroup workgroup) const {
   constexpr int64_t kLeastBytes = 48 << 10, kMostBytes = 96 << 10;
   if (int64_t blocks = getBlocksOfWanted(bytes, queryBytes, workgroup);
-      blocks >= 2)
+      wantsMoreWorkgroups(workgroup) && blocks >= 2)
     return std::min(blocks, kMostStages);
   int64_t free = std::max(
       getFreeBytes(getUsualWorkgroups(workgroup), queryBytes), kLeastBytes);
@@ -140,8 +140,10 @@ int64_t CacheModel::getWorkgroups(int64_t bytes, Workgroup workgroup) const {
 }
 
 int64_t CacheModel::getMostKeys(int64_t bytes, Workgroup workgroup) const {
-  int64_t keys = getBlocksOfWanted(bytes, /*queryBytes=*/0, workgroup);
-  return keys == 0 ? std::numeric_limits<int64_t>::max() : floorToPower(keys);
+  if (!wantsMoreWorkgroups(workgroup))
+    return std::numeric_limits<int64_t>::max();
+  return floorToPower(std::max<int64_t>(
+      getBlocksOfWanted(bytes, /*queryBytes=*/0, workgroup), 1));
 }
 
 bool CacheModel::waitsForL3(int64_t bytes) const {

@@ -181,7 +181,7 @@ private:
   static int64_t getUsualWorkgroups(Workgroup workgroup);
   static int64_t getWantedWorkgroups(Workgroup workgroup);
   static bool wantsMoreWorkgroups(Workgroup workgroup);
-  /// Blocks that each of the wanted ones has room for; 0 of the usual ones.
+  /// Blocks that each of the wanted ones has room for.
   int64_t getBlocksOfWanted(int64_t bytes, int64_t queryBytes,
                             Workgroup workgroup) const;
   /// What each of so many has for blocks.

@@ -7,6 +7,7 @@
 
 #include "runtime/JIT/DeviceTarget.h"
 
+#include "lib/Plan/CacheModel.h"
 #include "lib/Registration/Registration.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -18,9 +19,7 @@ using namespace attn;
 using namespace attn::jit;
 
 bool DeviceTarget::hasMemoryFor(mlir::ModuleOp module) const {
-  // Of a multiprocessor's memory, the driver takes some for each workgroup.
-  constexpr std::int64_t kReserved = 1 << 10;
-  std::int64_t most = device.sharedBytes() - kReserved;
+  std::int64_t most = device.sharedBytes() - mlir::attn::kReservedOfWorkgroup;
   auto walk = module.walk([&](mlir::gpu::LaunchFuncOp launch) {
     llvm::APInt bytes;
     mlir::Value size = launch.getDynamicSharedMemorySize();

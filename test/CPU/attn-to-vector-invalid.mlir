@@ -29,11 +29,11 @@ func.func @tensor(%x: tensor<?xf32>) -> i1 {
 
 // -----
 
-func.func @pairs(%s: memref<8x16xf32>, %m: memref<16xf32>, %p: memref<4x16x2xbf16>, %n: index) {
+func.func @pairs(%s: memref<32x16xf32>, %m: memref<16xf32>, %p: memref<16x16x2xbf16>, %n: index) {
   %true = arith.constant true
-  // expected-error @below {{expected pairs in a contiguous memref, vectors of 512 bits and lanes that fill them, got 'memref<4x16x2xbf16>' and vectors of 256 bits}}
+  // expected-error @below {{expected pairs in a contiguous memref, lanes in multiples of 16, and a target that multiplies pairs, got 'memref<16x16x2xbf16>'}}
   attn.online_softmax
-      outs(%s, %m, %m, %m, %p : memref<8x16xf32>, memref<16xf32>, memref<16xf32>, memref<16xf32>, memref<4x16x2xbf16>)
+      outs(%s, %m, %m, %m, %p : memref<32x16xf32>, memref<16xf32>, memref<16xf32>, memref<16xf32>, memref<16x16x2xbf16>)
       at(%n, %n, %n, %n) queries(%n) keys(%n)
       partial(%true) defined(%true) exact(%true)
   return

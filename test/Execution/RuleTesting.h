@@ -25,7 +25,7 @@ namespace attn::test {
 inline constexpr double inf = std::numeric_limits<double>::infinity();
 inline constexpr double quietNaN = std::numeric_limits<double>::quiet_NaN();
 
-/// Every pipeline of this build that computes on the CPU.
+/// The pipelines of this build that the CPU executes, for any machine.
 inline const std::vector<std::string> everyPipeline = {"cpu", "reference",
 #if ATTN_GPU
                                                        "gpu-emulator"

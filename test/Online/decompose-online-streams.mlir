@@ -63,6 +63,8 @@ func.func @one_tile(%q: !q, %k: !keys, %v: !keys, %o: !o, %m: !l, %l: !l, %n: in
 // Other tiles read the same, which stays in a cache.
 // CHECK-LABEL: func.func @two_tiles(
 // CHECK-NOT: attn.prefetch
+// FAR-LABEL: func.func @two_tiles(
+// FAR-NOT: attn.prefetch
 func.func @two_tiles(%q: !q, %k: !keys, %v: !keys, %o: !o, %m: !l, %l: !l, %n: index,
                     %out: tensor<4x3x64xf32>) -> tensor<4x3x64xf32> {
   %c0 = arith.constant 0 : index
@@ -95,6 +97,7 @@ func.func @two_tiles(%q: !q, %k: !keys, %v: !keys, %o: !o, %m: !l, %l: !l, %n: i
 
 // But many rows take so long that it has left the cache, and values of the next block are
 // fetched meanwhile.
+// FAR-LABEL: func.func @many_rows(
 // CHECK-LABEL: func.func @many_rows(
 // CHECK-SAME: %{{[^:]*}}: tensor<24x64xf32>, %{{[^:]*}}: tensor<1x4x?x64xf16>, %[[V:[^:]*]]: tensor<1x4x?x64xf16>
 // CHECK: scf.for %[[J:[^ ]*]] = %c0

@@ -355,9 +355,10 @@ test::findHotPath(const std::vector<DeviceInstruction> &code) {
   hot.shuffles = countOf("SHFL");
   hot.spills = countOf("LDL") + countOf("STL");
   hot.waits = countOf("WARPGROUP.DEPBAR");
-  // A fence for the asynchronous proxy is a load that never happens.
+  // A fence for the asynchronous proxy is a load to nowhere.
   hot.sharedLoads = count(path, [](const DeviceInstruction &next) {
-    return starts(next, "LDS") && !starts(next, "LDSM") && !next.isPredicated;
+    return starts(next, "LDS") && !starts(next, "LDSM") &&
+           next.operands.find("RZ,") != 0;
   });
   if (product == std::string_view("HGMMA"))
     hot.exposedExponentials = countExposedOfWarpgroup(code, path);

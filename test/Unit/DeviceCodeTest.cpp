@@ -101,6 +101,24 @@ EXIT)"));
 }
 
 /// Without mma, the loop with the most multiplications is the hot one.
+TEST(DeviceCode, CountsLoadsAndWaits) {
+  std::optional<HotPath> hot = findHotPath(read(R"(.L_x_0:
+HGMMA.64x128x16.F32.BF16 R24, R4, gdesc[UR8], R24
+LDS.128 R8, [R2]
+@!PT LDS RZ, [RZ]
+@P0 LDS R12, [R2+0x10]
+LDSM.16.M88.4 R16, [R3]
+WARPGROUP.DEPBAR.LE gsb0, 0x1
+WARPGROUP.DEPBAR.LE gsb0, 0x0
+@P1 BRA `(.L_x_0)
+EXIT)"));
+  ASSERT_TRUE(hot);
+  EXPECT_EQ(hot->products, 1);
+  EXPECT_EQ(hot->sharedLoads, 2);
+  EXPECT_EQ(hot->matrixLoads, 1);
+  EXPECT_EQ(hot->waits, 2);
+}
+
 TEST(DeviceCode, CountsProductsOfF32) {
   std::optional<HotPath> hot = findHotPath(read(R"(.L_x_0:
 FFMA R8, R4, R6, R8

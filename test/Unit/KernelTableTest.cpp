@@ -62,7 +62,7 @@ const Expected<DeviceTools> &getTools() {
 /// Whether a number is what a row allows. With other products the rest would be
 /// of another loop, or of none.
 bool isAllowed(int number, long actual, long row) {
-  if (number == products)
+  if (number == products || number == waits)
     return actual == row;
   return number == workgroups ? actual >= row : actual <= row;
 }

@@ -443,15 +443,14 @@ LogicalResult attn::lowerOnlineSoftmax(OnlineSoftmaxOp op, TargetAttr target) {
   for (Value out : op.getOuts()) {
     auto type = dyn_cast<MemRefType>(out.getType());
     bool isPairs = op.hasPairs() && out == op.getPairs();
-    if (isPairs && type && type.getLayout().isIdentity() &&
-        target.getVectorBits() == 512 && op.getNumLanes() % 16 == 0)
+    if (isPairs && type && type.getLayout().isIdentity() && target.hasPairs() &&
+        op.getNumLanes() % 16 == 0)
       continue;
     if (isPairs)
-      return op.emitOpError()
-             << "expected pairs in a contiguous memref, vectors "
-                "of 512 bits and lanes that fill them, got "
-             << out.getType() << " and vectors of " << target.getVectorBits()
-             << " bits";
+      return op.emitOpError() << "expected pairs in a contiguous memref, lanes "
+                                 "in multiples of 16, and a target that "
+                                 "multiplies pairs, got "
+                              << out.getType();
     if (!type ||
         !(type.getElementType().isF32() || type.getElementType().isF64()) ||
         !type.isLastDimUnitStride())

@@ -907,7 +907,7 @@ func.func @rescale_factor(%s: memref<104x8xf32>, %m: memref<8xf32>, %l: memref<8
 // -----
 
 func.func @pairs(%s: memref<104x8xf32>, %m: memref<8xf32>, %p: memref<52x8xbf16>, %n: index, %e: i1) {
-  // expected-error @below {{operand 'pairs': expected shape (K/2, L, 2) of bf16 with scores (K, L) of f32, got 'memref<52x8xbf16>' with 'memref<104x8xf32>'}}
+  // expected-error @below {{operand 'pairs': expected shape (K/2, L, 2) of bf16 with scores (K, L) of f32, K a multiple of 32, got 'memref<52x8xbf16>' with 'memref<104x8xf32>'}}
   attn.online_softmax
       outs(%s, %m, %m, %m, %p : memref<104x8xf32>, memref<8xf32>, memref<8xf32>, memref<8xf32>, memref<52x8xbf16>)
       at(%n, %n, %n, %n) queries(%n) keys(%n)
@@ -917,8 +917,19 @@ func.func @pairs(%s: memref<104x8xf32>, %m: memref<8xf32>, %p: memref<52x8xbf16>
 
 // -----
 
+func.func @pairs_without_whole_packs(%s: memref<104x8xf32>, %m: memref<8xf32>, %p: memref<52x8x2xbf16>, %n: index, %e: i1) {
+  // expected-error @below {{K a multiple of 32, got 'memref<52x8x2xbf16>' with 'memref<104x8xf32>'}}
+  attn.online_softmax
+      outs(%s, %m, %m, %m, %p : memref<104x8xf32>, memref<8xf32>, memref<8xf32>, memref<8xf32>, memref<52x8x2xbf16>)
+      at(%n, %n, %n, %n) queries(%n) keys(%n)
+      partial(%e) defined(%e) exact(%e)
+  return
+}
+
+// -----
+
 func.func @pairs_of_f64(%s: memref<104x8xf64>, %m: memref<8xf64>, %p: memref<52x8x2xbf16>, %n: index, %e: i1) {
-  // expected-error @below {{operand 'pairs': expected shape (K/2, L, 2) of bf16 with scores (K, L) of f32, got 'memref<52x8x2xbf16>' with 'memref<104x8xf64>'}}
+  // expected-error @below {{operand 'pairs': expected shape (K/2, L, 2) of bf16 with scores (K, L) of f32, K a multiple of 32, got 'memref<52x8x2xbf16>' with 'memref<104x8xf64>'}}
   attn.online_softmax
       outs(%s, %m, %m, %m, %p : memref<104x8xf64>, memref<8xf64>, memref<8xf64>, memref<8xf64>, memref<52x8x2xbf16>)
       at(%n, %n, %n, %n) queries(%n) keys(%n)

@@ -142,15 +142,15 @@ func.func @softmax(%s: tensor<104x8xf32>, %m: tensor<8xf32>, %n: index, %e: i1)
 }
 // With weights in pairs.
 // CHECK-LABEL: func.func @pairs_of_weights(
-// CHECK: attn.online_softmax outs({{.*}} : tensor<104x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<52x8x2xbf16>)
-func.func @pairs_of_weights(%s: tensor<104x8xf32>, %m: tensor<8xf32>, %p: tensor<52x8x2xbf16>, %n: index, %e: i1)
-    -> tensor<52x8x2xbf16> {
+// CHECK: attn.online_softmax outs({{.*}} : tensor<128x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<64x8x2xbf16>)
+func.func @pairs_of_weights(%s: tensor<128x8xf32>, %m: tensor<8xf32>, %p: tensor<64x8x2xbf16>, %n: index, %e: i1)
+    -> tensor<64x8x2xbf16> {
   %r:5 = attn.online_softmax
-      outs(%s, %m, %m, %m, %p : tensor<104x8xf32>, tensor<8xf32>, tensor<8xf32>,
-           tensor<8xf32>, tensor<52x8x2xbf16>)
+      outs(%s, %m, %m, %m, %p : tensor<128x8xf32>, tensor<8xf32>, tensor<8xf32>,
+           tensor<8xf32>, tensor<64x8x2xbf16>)
       at(%n, %n, %n, %n) queries(%n) keys(%n) partial(%e) defined(%e) exact(%e)
-      -> tensor<104x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<52x8x2xbf16>
-  return %r#4 : tensor<52x8x2xbf16>
+      -> tensor<128x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<64x8x2xbf16>
+  return %r#4 : tensor<64x8x2xbf16>
 }
 // Relative to a maximum that stays, and as scores alone.
 // CHECK-LABEL: func.func @parts_of_softmax(
