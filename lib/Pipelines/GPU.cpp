@@ -92,3 +92,22 @@ void attn::buildGPUEmulatorPipeline(OpPassManager &pm) {
   // Kernels are in the LLVM dialect by now.
   addHostStage(pm);
 }
+
+llvm::ArrayRef<attn::Lowering> attn::getGPULowerings() {
+  static const Lowering lowerings[] = {
+      {"gpu", "Lower kernels to NVVM, with the functions that launch them",
+       buildGPUHostPipeline, /*usesDevice=*/true, buildGPUPipeline},
+      {"gpu-emulator",
+       "Lower kernels as for NVIDIA GPUs, for an emulator of them on the CPU",
+       buildGPUEmulatorPipeline, /*usesDevice=*/true, /*buildKernels=*/nullptr,
+       /*isEmulated=*/true},
+      {"gpu-emulator-sm_90a",
+       "The same as for sm_90a, whose warpgroups multiply, with one "
+       "multiprocessor",
+       buildGPUEmulatorPipeline, /*usesDevice=*/true, /*buildKernels=*/nullptr,
+       /*isEmulated=*/true,
+       /*target=*/
+       ", gpu_multiprocessors = 1, gpu_shared_bytes = 233472, "
+       "gpu_warpgroups = true"}};
+  return lowerings;
+}

@@ -82,6 +82,9 @@ struct Lowering {
 /// or its part that leaves kernels, if it has no target of its own.
 llvm::ArrayRef<Lowering> getLowerings();
 
+/// Those of them for GPUs, where the build has these.
+llvm::ArrayRef<Lowering> getGPULowerings();
+
 } // namespace mlir::attn
 
 #endif // ATTN_PIPELINES_PIPELINES_H
