@@ -74,11 +74,13 @@ RULES = {
     + MLIR
     + COMPILER
     + [
+        "lib/Attention/",
         "lib/Kernel/",
         "lib/Math/",
         "lib/Memory/",
         "lib/Online/",
         "lib/Plan/",
+        "lib/Reference/",
         "lib/Regions/",
     ],
     "lib/Pipelines": STD + MLIR + COMPILER + ["lib/"],

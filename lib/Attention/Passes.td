@@ -141,17 +141,6 @@ def SummarizeTables : Pass<"attn-summarize-tables"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
-def FillEmptyAttention : Pass<"attn-fill-empty-attention"> {
-  let summary = "Replace attention to no keys by what it is";
-  let description = [{
-    An `attn.attention` whose type has no keys is 0, and its log-sum-exp the sink,
-    or -inf (A14); one that has no queries is nothing. Of a row that is of no
-    sequence, the log-sum-exp is -inf, also with a sink (A7).
-  }];
-  let dependentDialects = ["::mlir::arith::ArithDialect",
-                           "::mlir::linalg::LinalgDialect"];
-}
-
 def TileAttention : Pass<"attn-tile-attention"> {
   let summary = "Tile batch, heads and queries in parallel";
   let description = [{

@@ -10,15 +10,25 @@
 
 include "mlir/Pass/PassBase.td"
 
+def FillEmptyAttention : Pass<"attn-fill-empty-attention"> {
+  let summary = "Replace attention to no keys by what it is";
+  let description = [{
+    An `attn.attention` whose type has no keys is 0, and its log-sum-exp the sink,
+    or -inf (A14); one that has no queries is nothing. Of a row that is of no
+    sequence, the log-sum-exp is -inf, also with a sink (A7).
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect"];
+}
+
 def CheckForGPU : Pass<"attn-check-for-gpu"> {
   let summary = "Refuse what is not lowered for GPUs";
   let description = [{
     What the pipeline for GPUs cannot lower is an error at the operation that was
     written, and says what of it that is, before passes make other operations of
-    it: attention in f64, keys and values in caches of two element types, pages and
-    rings whose size is no multiple of 8, packed rows that are appended to a cache,
-    other operations of the dialect, and operations on tensors that do not go element
-    by element. Parallel loops are not looked into.
+    it: attention in f64, packed keys and values in a cache, pages and rings whose
+    size is no multiple of 8, other operations of the dialect, and operations on
+    tensors that do not go element by element. Parallel loops are not looked into.
   }];
 }
 
@@ -43,6 +53,53 @@ def RowsToElements : Pass<"attn-rows-to-elements"> {
     thread goes through the elements of its row for it.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+def MultiTokenToElements : Pass<"attn-multi-token-to-elements"> {
+  let summary = "Lower multi-token attention element by element";
+  let description = [{
+    Each `attn.multi_token_attention` on tensors becomes an `scf.forall` for each of its
+    steps, whose iterations are threads of a GPU: over the scores `(B, Hq, rows, Skv)`
+    of the rows of the output, and of those before them that convolutions see; over
+    what each stage makes of them; over rows, for the maximum and the sum of each;
+    over probabilities; and over the elements of the output. An iteration loops over
+    the elements of a head, a kernel, the heads that are mixed, or keys.
+
+    All of these are in memory, in f32, which is said in a remark.
+  }];
+  let dependentDialects = [
+    "::mlir::affine::AffineDialect",
+    "::mlir::arith::ArithDialect",
+    "::mlir::math::MathDialect", "::mlir::scf::SCFDialect",
+    "::mlir::tensor::TensorDialect"
+  ];
+}
+
+def SplitDecoding : Pass<"attn-split-decoding"> {
+  let summary = "Compute parts of the keys of few queries in parallel";
+  let description = [{
+    Few queries have as many `scf.forall` iterations as there are batch
+    entries and heads, too few for a GPU, so the keys of each are split as well. An
+    `scf.forall` over batch entries, heads and parts computes the state of each part
+    by an `attn.online_attention` for matrix units, whose rows are the queries of all
+    heads that share keys, as of `attn-fold-groups`. Another one, whose iterations are
+    single elements, merges them into the output, a third one into the
+    log-sum-exp, if it is asked for. A sink takes part in the merge.
+
+    Split are ops whose `attn.plan` has a `chunk`: about as many keys as a part has
+    at least. There are at most as many parts, of all heads, as the
+    `gpu_multiprocessors` of `#attn.target` have room for at once in their
+    `gpu_shared_bytes`. Parts are of the keys that the mask may keep and, of a cache, that
+    are stored, and begin at multiples of 64. Of few such keys, the last parts are
+    empty, with a maximum of -inf and so the weight 0. How many there are depends on
+    sizes alone.
+  }];
+  let dependentDialects = ["::mlir::affine::AffineDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
                            "::mlir::math::MathDialect",
                            "::mlir::scf::SCFDialect",
                            "::mlir::tensor::TensorDialect"];

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/AttnOps.h"
+#include "lib/GPU/ParallelElements.h"
 #include "lib/GPU/Passes.h"
-#include "lib/Kernel/ParallelElements.h"
 
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/IR/TypeUtilities.h"

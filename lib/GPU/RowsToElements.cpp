@@ -7,8 +7,8 @@
 
 #include "dialect/AttnOps.h"
 #include "dialect/Cache/CacheRows.h"
+#include "lib/GPU/ParallelElements.h"
 #include "lib/GPU/Passes.h"
-#include "lib/Kernel/ParallelElements.h"
 #include "lib/Online/StoredElements.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"

@@ -44,24 +44,4 @@ def MultiTokenToStrips : Pass<"attn-multi-token-to-strips"> {
   ];
 }
 
-def MultiTokenToElements : Pass<"attn-multi-token-to-elements"> {
-  let summary = "Lower multi-token attention element by element";
-  let description = [{
-    Each `attn.multi_token_attention` on tensors becomes an `scf.forall` for each of its
-    steps, whose iterations are threads of a GPU: over the scores `(B, Hq, rows, Skv)`
-    of the rows of the output, and of those before them that convolutions see; over
-    what each stage makes of them; over rows, for the maximum and the sum of each;
-    over probabilities; and over the elements of the output. An iteration loops over
-    the elements of a head, a kernel, the heads that are mixed, or keys.
-
-    All of these are in memory, in f32, which is said in a remark.
-  }];
-  let dependentDialects = [
-    "::mlir::affine::AffineDialect",
-    "::mlir::arith::ArithDialect",
-    "::mlir::math::MathDialect", "::mlir::scf::SCFDialect",
-    "::mlir::tensor::TensorDialect"
-  ];
-}
-
 #endif // ATTN_MULTITOKEN_PASSES_TD

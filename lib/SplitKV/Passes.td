@@ -31,31 +31,4 @@ def SplitKeys : Pass<"attn-split-keys"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
-def SplitDecoding : Pass<"attn-split-decoding"> {
-  let summary = "Compute parts of the keys of few queries in parallel";
-  let description = [{
-    Few queries have as many `scf.forall` iterations as there are batch
-    entries and heads, too few for a GPU, so the keys of each are split as well. An
-    `scf.forall` over batch entries, heads and parts computes the state of each part
-    by an `attn.online_attention` for matrix units, whose rows are the queries of all
-    heads that share keys, as of `attn-fold-groups`. Another one, whose iterations are
-    single elements, merges them into the output, a third one into the
-    log-sum-exp, if it is asked for. A sink takes part in the merge.
-
-    Split are ops whose `attn.plan` has a `chunk`: about as many keys as a part has
-    at least. There are at most as many parts, of all heads, as the
-    `gpu_multiprocessors` of `#attn.target` have room for at once in their
-    `gpu_shared_bytes`. Parts are of the keys that the mask may keep and, of a cache, that
-    are stored, and begin at multiples of 64. Of few such keys, the last parts are
-    empty, with a maximum of -inf and so the weight 0. How many there are depends on
-    sizes alone.
-  }];
-  let dependentDialects = ["::mlir::affine::AffineDialect",
-                           "::mlir::arith::ArithDialect",
-                           "::mlir::linalg::LinalgDialect",
-                           "::mlir::math::MathDialect",
-                           "::mlir::scf::SCFDialect",
-                           "::mlir::tensor::TensorDialect"];
-}
-
 #endif // ATTN_SPLITKV_PASSES_TD

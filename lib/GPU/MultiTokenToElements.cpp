@@ -20,15 +20,15 @@
 // where a position is hidden if its score is -inf (T5).
 
 #include "dialect/AttnOps.h"
-#include "lib/Kernel/ParallelElements.h"
-#include "lib/MultiToken/Passes.h"
+#include "lib/GPU/ParallelElements.h"
+#include "lib/GPU/Passes.h"
 #include "lib/Reference/PositionCode.h"
 
 #include "mlir/IR/PatternMatch.h"
 
 namespace mlir::attn {
 #define GEN_PASS_DEF_MULTITOKENTOELEMENTS
-#include "lib/MultiToken/Passes.h.inc"
+#include "lib/GPU/Passes.h.inc"
 } // namespace mlir::attn
 
 using namespace mlir;

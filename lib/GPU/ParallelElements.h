@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef ATTN_KERNEL_PARALLELELEMENTS_H
-#define ATTN_KERNEL_PARALLELELEMENTS_H
+#ifndef ATTN_GPU_PARALLELELEMENTS_H
+#define ATTN_GPU_PARALLELELEMENTS_H
 
 #include "dialect/Shared/IndexBuilder.h"
 
@@ -32,4 +32,4 @@ Value insertElement(IndexBuilder &builder, Value element, Value slice);
 
 } // namespace mlir::attn
 
-#endif // ATTN_KERNEL_PARALLELELEMENTS_H
+#endif // ATTN_GPU_PARALLELELEMENTS_H

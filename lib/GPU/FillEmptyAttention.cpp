@@ -8,7 +8,7 @@
 #include "dialect/AttnOps.h"
 #include "dialect/Shared/IndexBuilder.h"
 #include "lib/Attention/AttentionTile.h"
-#include "lib/Attention/Passes.h"
+#include "lib/GPU/Passes.h"
 
 #include "mlir/IR/PatternMatch.h"
 
@@ -16,7 +16,7 @@
 
 namespace mlir::attn {
 #define GEN_PASS_DEF_FILLEMPTYATTENTION
-#include "lib/Attention/Passes.h.inc"
+#include "lib/GPU/Passes.h.inc"
 } // namespace mlir::attn
 
 using namespace mlir;

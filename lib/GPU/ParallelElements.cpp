@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Kernel/ParallelElements.h"
+#include "lib/GPU/ParallelElements.h"
 
 #include "mlir/IR/TypeUtilities.h"
 

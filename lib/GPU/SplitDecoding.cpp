@@ -31,11 +31,11 @@
 #include "dialect/AttnOps.h"
 #include "dialect/Shared/IndexBuilder.h"
 #include "lib/Attention/GroupFolding.h"
-#include "lib/Kernel/ParallelElements.h"
+#include "lib/GPU/ParallelElements.h"
+#include "lib/GPU/Passes.h"
 #include "lib/Online/OnlineTensors.h"
 #include "lib/Online/VisibleRange.h"
 #include "lib/Plan/Plan.h"
-#include "lib/SplitKV/Passes.h"
 
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/PatternMatch.h"
@@ -45,7 +45,7 @@
 
 namespace mlir::attn {
 #define GEN_PASS_DEF_SPLITDECODING
-#include "lib/SplitKV/Passes.h.inc"
+#include "lib/GPU/Passes.h.inc"
 } // namespace mlir::attn
 
 using namespace mlir;
