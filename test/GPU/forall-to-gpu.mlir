@@ -394,6 +394,103 @@ func.func @uses(%n: index, %x: memref<?xindex>) {
 
 // -----
 
+// Checks of the same sequences, each of what is its own, are one launch.
+// CHECK-LABEL: func.func @same_sequences
+// CHECK-SAME: %[[LENGTHS:[^:]*]]: memref<?xi32>, %[[TABLE:[^:]*]]: memref<?x?xi32>, %[[N:[^:]*]]: index, %[[OK:[^:]*]]: i1
+// CHECK: cf.assert %[[OK]], "host"
+// CHECK: gpu.launch
+// CHECK: memref.load %[[LENGTHS]][%[[B:.*]]]
+// CHECK: cf.assert %{{.*}}, "length"
+// CHECK: memref.load %[[LENGTHS]][%[[B]]]
+// CHECK: scf.for
+// CHECK: memref.load %[[TABLE]][%[[B]], %{{.*}}]
+// CHECK: cf.assert %{{.*}}, "table"
+// CHECK: gpu.terminator
+// CHECK-NOT: gpu.launch
+// CHECK: return
+func.func @same_sequences(%lengths: memref<?xi32>, %table: memref<?x?xi32>, %n: index, %ok: i1) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0 : i32
+  scf.for %b = %c0 to %n step %c1 {
+    %length = memref.load %lengths[%b] : memref<?xi32>
+    %positive = arith.cmpi sge, %length, %zero : i32
+    cf.assert %positive, "length"
+  }
+  cf.assert %ok, "host"
+  scf.for %b = %c0 to %n step %c1 {
+    %length = memref.load %lengths[%b] : memref<?xi32>
+    %count = arith.index_cast %length : i32 to index
+    scf.for %i = %c0 to %count step %c1 {
+      %page = memref.load %table[%b, %i] : memref<?x?xi32>
+      %exists = arith.cmpi sge, %page, %zero : i32
+      cf.assert %exists, "table"
+    }
+  }
+  return
+}
+
+// -----
+
+// But what follows a number that another iteration checks waits for that.
+// CHECK-LABEL: func.func @other_sequences
+// CHECK-COUNT-2: gpu.launch
+// CHECK: return
+func.func @other_sequences(%next: memref<?xindex>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %b = %c0 to %n step %c1 {
+    %place = memref.load %next[%b] : memref<?xindex>
+    %inside = arith.cmpi ult, %place, %n : index
+    cf.assert %inside, "next"
+  }
+  scf.for %b = %c0 to %n step %c1 {
+    %place = memref.load %next[%b] : memref<?xindex>
+    %after = memref.load %next[%place] : memref<?xindex>
+    %is = arith.cmpi eq, %after, %b : index
+    cf.assert %is, "pairs"
+  }
+  return
+}
+
+// -----
+
+// And so do checks on both sides of what is written, and of other numbers.
+// CHECK-LABEL: func.func @apart
+// CHECK: gpu.launch
+// CHECK: cf.assert %{{.*}}, "before"
+// CHECK: gpu.launch
+// CHECK: gpu.launch
+// CHECK: cf.assert %{{.*}}, "behind"
+// CHECK: gpu.launch
+// CHECK: cf.assert %{{.*}}, "fewer"
+// CHECK: return
+func.func @apart(%x: memref<?xindex>, %y: memref<?xindex>, %n: index, %m: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %b = %c0 to %n step %c1 {
+    %a = memref.load %x[%b] : memref<?xindex>
+    %is = arith.cmpi ult, %a, %n : index
+    cf.assert %is, "before"
+  }
+  scf.forall (%i) in (%n) {
+    memref.store %i, %y[%i] : memref<?xindex>
+  }
+  scf.for %b = %c0 to %n step %c1 {
+    %a = memref.load %x[%b] : memref<?xindex>
+    %is = arith.cmpi ult, %a, %n : index
+    cf.assert %is, "behind"
+  }
+  scf.for %b = %c0 to %m step %c1 {
+    %a = memref.load %x[%b] : memref<?xindex>
+    %is = arith.cmpi ult, %a, %n : index
+    cf.assert %is, "fewer"
+  }
+  return
+}
+
+// -----
+
 // What only memory tells the host is no number of workgroups: one has all iterations.
 // CHECK-LABEL: func.func @ends_in_memory
 // CHECK-SAME: %[[N:[^:]*]]: index, %[[X:[^:]*]]: memref<?xindex>

@@ -12,6 +12,7 @@
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/Utils/Utils.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -291,12 +292,49 @@ static void launchCheck(RewriterBase &rewriter, Operation *check,
       rewriter.eraseOp(op);
 }
 
+/// Whether all that the iterations of a loop read has their number as the first
+/// index, as what is of a sequence has: an iteration follows places that memory
+/// holds only once it has checked them itself.
+static bool readsOwnRows(scf::ForOp loop) {
+  return !loop->walk([&](memref::LoadOp load) {
+                bool isOwn = load.getMemRefType().getRank() > 0 &&
+                             load.getIndices()[0] == loop.getInductionVar();
+                return isOwn ? WalkResult::advance() : WalkResult::interrupt();
+              })
+              .wasInterrupted();
+}
+
+/// Whether checks over the same numbers can be made number by number: nothing
+/// between them is written, and what the host asserts there may come before.
+static bool areJoined(Operation *first, Operation *second) {
+  auto loop = dyn_cast<scf::ForOp>(first), other = dyn_cast<scf::ForOp>(second);
+  if (!loop || !other || loop->getBlock() != other->getBlock() ||
+      loop.getLowerBound() != other.getLowerBound() ||
+      loop.getUpperBound() != other.getUpperBound() ||
+      loop.getStep() != other.getStep() || !readsOwnRows(loop) ||
+      !readsOwnRows(other))
+    return false;
+  return llvm::all_of(
+      llvm::make_range(std::next(loop->getIterator()), other->getIterator()),
+      [](Operation &op) {
+        return isa<cf::AssertOp>(op) || isMemoryEffectFree(&op);
+      });
+}
+
 static void launchChecks(RewriterBase &rewriter, Operation *function) {
   SmallVector<Operation *> checks;
   walkHost(function, [&](Operation *op) {
     if (!isCheck(op))
       return WalkResult::advance();
-    checks.push_back(op);
+    // A launch takes longer than most checks.
+    auto last = llvm::find_if(llvm::reverse(checks), llvm::IsaPred<scf::ForOp>);
+    if (last != checks.rend() && areJoined(*last, op)) {
+      rewriter.moveOpBefore(*last, op);
+      *last = fuseIndependentSiblingForLoops(cast<scf::ForOp>(*last),
+                                             cast<scf::ForOp>(op), rewriter);
+    } else {
+      checks.push_back(op);
+    }
     return WalkResult::skip();
   });
   for (Operation *check : checks)
