@@ -295,7 +295,27 @@ public:
            return {};
          });
   }
-  /// Goes on inside of such a loop; returns its `i`.
+  /// The last of `count` ascending numbers of which `isReached`, by bisection;
+  /// 0 if there is none.
+  Value findLast(Operand count, function_ref<Value(Value)> isReached) {
+    SmallVector<Type> types(2, getIndexType());
+    SmallVector<Location> locations(2, getLoc());
+    auto loop =
+        scf::WhileOp::create(*this, types, ValueRange{index(0), index(count)});
+    InsertionGuard guard(*this);
+    Block *before = createBlock(&loop.getBefore(), {}, types, locations);
+    Value low = before->getArgument(0), high = before->getArgument(1);
+    Value isOpen = compare(arith::CmpIPredicate::ult, add(low, 1), high);
+    scf::ConditionOp::create(*this, isOpen, ValueRange{low, high});
+    Block *after = createBlock(&loop.getAfter(), {}, types, locations);
+    low = after->getArgument(0);
+    high = after->getArgument(1);
+    Value middle = div(add(low, high), 2), isLow = isReached(middle);
+    scf::YieldOp::create(*this, ValueRange{select(isLow, middle, low),
+                                           select(isLow, high, middle)});
+    return loop.getResult(0);
+  }
+  /// Goes on inside of `for i in [low, high) step`; returns its `i`.
   Value enterLoop(Operand low, Operand high, Operand step) {
     Value first = index(low), end = index(high);
     auto loop = scf::ForOp::create(*this, first, end, index(step));

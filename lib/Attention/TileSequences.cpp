@@ -386,24 +386,10 @@ private:
 
   /// The last sequence whose first tile is at most `number`, or the first one.
   Value emitSearch(Value number, int64_t queries) {
-    SmallVector<Type> types(2, b.getIndexType());
-    SmallVector<Location> locations(2, b.getLoc());
-    auto loop = scf::WhileOp::create(
-        b, types, ValueRange{b.index(0), sequences.getNumber()});
-    OpBuilder::InsertionGuard guard(b);
-    Block *before = b.createBlock(&loop.getBefore(), {}, types, locations);
-    Value low = before->getArgument(0), high = before->getArgument(1);
-    Value isOpen = b.compare(arith::CmpIPredicate::ult, b.add(low, 1), high);
-    scf::ConditionOp::create(b, isOpen, ValueRange{low, high});
-    Block *after = b.createBlock(&loop.getAfter(), {}, types, locations);
-    low = after->getArgument(0);
-    high = after->getArgument(1);
-    Value middle = b.div(b.add(low, high), 2);
-    Value isBelow = b.compare(arith::CmpIPredicate::ule,
-                              emitFirstTile(middle, queries), number);
-    scf::YieldOp::create(b, ValueRange{b.select(isBelow, middle, low),
-                                       b.select(isBelow, high, middle)});
-    return loop.getResult(0);
+    return b.findLast(sequences.getNumber(), [&](Value n) {
+      return b.compare(arith::CmpIPredicate::ule, emitFirstTile(n, queries),
+                       number);
+    });
   }
 
   AttentionOp op;

@@ -113,14 +113,10 @@ static LogicalResult checkRows(CacheReadOp read) {
 }
 
 static LogicalResult check(CacheAppendOp op) {
-  if (failed(checkTypes(op,
-                        {op.getCacheType().getElementType(),
-                         getElementTypeOrSelf(op.getRows())},
-                        "f32, f16, bf16, i8 and floats of 8 bits")))
-    return failure();
-  if (op.getSequences())
-    return op.emitOpError("is not lowered for a GPU with packed rows");
-  return success();
+  return checkTypes(
+      op,
+      {op.getCacheType().getElementType(), getElementTypeOrSelf(op.getRows())},
+      "f32, f16, bf16, i8 and floats of 8 bits");
 }
 
 static LogicalResult check(CacheReadOp read) {

@@ -113,15 +113,27 @@ public:
 private:
   Value load(ValueRange at) { return b.load(op.getRows(), at); }
 
-  RowPlace findPlace(ArrayRef<Value> at) {
-    Value position = b.add(b.loadIndex(op.getLengths(), at[0]), at[2]);
-    return createRowPlace(b, b.getLoc(), op, at[0], position);
-  }
+  /// One of `rows`: its sequence, which of the new rows of that it is, and
+  /// whether it is one.
+  struct NewRow {
+    Value sequence, number, isNew;
+  };
 
-  /// Whether a row is new.
-  Value isNew(ArrayRef<Value> at) {
-    return op.getCounts() ? b.isLess(at[2], b.loadIndex(op.getCounts(), at[0]))
-                          : b.boolean(true);
+  NewRow findRow(Value entry, Value row) {
+    if (Value counts = op.getCounts())
+      return {entry, row, b.isLess(row, b.loadIndex(counts, entry))};
+    Value begins = op.getSequences();
+    if (!begins)
+      return {entry, row, b.boolean(true)};
+    // C6: the last sequence that begins there or before it, if there is one.
+    // One more begins where the last one ends.
+    Value numSequences = b.index(b.size(op.getLengths(), 0));
+    Value n = b.findLast(b.add(numSequences, 1), [&](Value n) {
+      return b.isAtMost(b.loadIndex(begins, n), row);
+    });
+    Value begin = b.loadIndex(begins, n);
+    return {n, b.sub(row, begin),
+            b.bitAnd(b.isAtMost(begin, row), b.isLess(n, numSequences))};
   }
 
   /// Stores what `element` emits for each element of the new rows, or for each
@@ -129,12 +141,17 @@ private:
   /// no place of their own, nothing is read or written there.
   Value emitNew(Value init, int64_t rank,
                 function_ref<Value(ArrayRef<Value>, ArrayRef<Value>)> element) {
+    Value isNew; // Of the iteration whose place was emitted last.
     auto place = [&](ArrayRef<Value> at) {
+      NewRow row = findRow(at[0], at[2]);
+      isNew = row.isNew;
       SmallVector<Value> zeros(2, b.index(0));
       SmallVector<Value> found = b.choose(
-          isNew(at),
+          isNew,
           [&]() -> SmallVector<Value> {
-            RowPlace place = findPlace(at);
+            Value length = b.loadIndex(op.getLengths(), row.sequence);
+            RowPlace place = createRowPlace(b, b.getLoc(), op, row.sequence,
+                                            b.add(length, row.number));
             return {place.entry, place.row};
           },
           [&] { return zeros; });
@@ -146,7 +163,7 @@ private:
         b, ArrayRef(sizes).take_front(rank), init, place,
         [&](ArrayRef<Value> at, ArrayRef<Value> place, Value slice) {
           return b.choose(
-              isNew(at),
+              isNew,
               [&] { return insertElement(b, element(at, place), slice); },
               [&] { return slice; });
         });

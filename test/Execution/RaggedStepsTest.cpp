@@ -209,6 +209,37 @@ TEST(RaggedSteps, numbers_that_lie) {
   fails(5, {2, -1}, "'ragged': expected numbers from 0 to");
 }
 
+#if ATTN_GPU
+/// There, each element of packed rows looks for its sequence.
+TEST(RaggedSteps, on_the_emulator) {
+  auto runThere = [](const Step &step, std::vector<TestTensor> tensors) {
+    return runEverywhere(step.text(), toArguments(step, tensors),
+                         /*quantizeQueries=*/false, {"gpu-emulator"})
+        .error;
+  };
+  // The first, the last and neighbouring sequences have no rows.
+  const std::vector<Index> gaps = {0, 3, 0, 0, 17, 1, 0},
+                           before = {5, 0, 9, 0, 30, 16, 1};
+  Step steps[] = {{Kind::contiguous, ElementType::bf16, gaps, before},
+                  {Kind::paged, ElementType::i8, gaps, before},
+                  {Kind::paged, ElementType::f32, {1, 1, 1}, {5, 0, 33}},
+                  {Kind::paged, ElementType::f16, gaps, before, true}};
+  for (const Step &step : steps)
+    EXPECT_EQ(runThere(step, step.tensors()), "");
+  // Rows before the first sequence and after the last one are not stored.
+  Step step{Kind::paged, ElementType::f16, {4, 2, 3}, {0, 3, 20}};
+  std::vector<TestTensor> tensors = step.tensors();
+  tensors[5] = i32({2, 3, 3, 8});
+  tensors[4] = i32({1, 3, 25});
+  EXPECT_EQ(runThere(step, tensors), "");
+  tensors[5] = i32({2, 3, 3, 10});
+  EXPECT_NE(runThere(step, tensors).find("numbers that do not decrease"),
+            string::npos);
+  Step none{Kind::contiguous, ElementType::f16, {0, 0}, {3, 0}};
+  EXPECT_EQ(runThere(none, none.tensors()), "");
+}
+#endif
+
 // A6: rows of a sink are those of the packed batch.
 TEST(RaggedSteps, a6_sink_of_each_row) {
   const char *text = R"(

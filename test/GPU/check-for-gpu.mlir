@@ -145,17 +145,6 @@ func.func @rope(%q: !rows, %t: !table) -> !rows {
 
 // -----
 
-!cache = tensor<4x2x64x16xf32>
-func.func @append(%r: tensor<1x2x9x16xf32>, %c: !cache, %l: tensor<4xi32>,
-                  %s: tensor<5xi32>) -> !cache {
-  // expected-error @+1 {{'attn.cache_append' op is not lowered for a GPU with packed rows}}
-  %a = attn.cache_append ins(%r : tensor<1x2x9x16xf32>) outs(%c : !cache)
-      lengths(%l : tensor<4xi32>) sequences(%s : tensor<5xi32>)
-  return %a : !cache
-}
-
-// -----
-
 !cache = tensor<4x2x64x16xf64>
 func.func @append(%r: tensor<4x2x9x16xf64>, %c: !cache, %l: tensor<4xi32>) -> !cache {
   // expected-error @+1 {{'attn.cache_append' op is lowered for a GPU in f32, f16, bf16, i8 and floats of 8 bits only, got f64}}

@@ -63,3 +63,33 @@ func.func @append(%rows: !rows, %cache: !cache, %scales: !scales, %table: tensor
       table(%table : tensor<?x?xi32>)
   return %r#0, %r#1 : !cache, !scales
 }
+
+// -----
+
+// The sequence of a packed row is the last one that begins there or before.
+// CHECK-LABEL: func.func @append_packed
+// CHECK-SAME: %[[ROWS:[^:]*]]: tensor<1x2x?x16xf16>, %{{.*}}, %[[LENGTHS:[^:]*]]: tensor<?xi32>, %[[BEGINS:[^:]*]]: tensor<?xi32>)
+// CHECK: scf.forall (%[[H:.*]], %[[I:.*]], %[[D:.*]]) in (2, %{{.*}}, 16)
+// CHECK: %[[FOUND:.*]]:2 = scf.while
+// CHECK: scf.condition
+// CHECK: tensor.extract %[[BEGINS]]
+// CHECK: arith.cmpi sle, %{{.*}}, %[[I]]
+// CHECK: tensor.extract %[[BEGINS]][%[[FOUND]]#0]
+// CHECK: %[[BEGIN:.*]] = arith.index_cast
+// CHECK: %[[NUMBER:.*]] = arith.subi %[[I]], %[[BEGIN]]
+// CHECK: %[[BEGUN:.*]] = arith.cmpi sle, %[[BEGIN]], %[[I]]
+// CHECK: %[[ENDS:.*]] = arith.cmpi slt, %[[FOUND]]#0, %{{.*}}
+// CHECK: %[[NEW:.*]] = arith.andi %[[BEGUN]], %[[ENDS]]
+// CHECK: scf.if %[[NEW]] -> (index)
+// CHECK: tensor.extract %[[LENGTHS]][%[[FOUND]]#0]
+// CHECK: arith.addi %{{.*}}, %[[NUMBER]]
+// CHECK: tensor.extract %[[ROWS]][%{{.*}}, %[[H]], %[[I]], %[[D]]]
+// CHECK-NOT: attn.
+func.func @append_packed(%rows: tensor<1x2x?x16xf16>, %cache: tensor<?x2x?x16xf16>,
+                         %lengths: tensor<?xi32>, %begins: tensor<?xi32>)
+    -> tensor<?x2x?x16xf16> {
+  %r = attn.cache_append ins(%rows : tensor<1x2x?x16xf16>)
+      outs(%cache : tensor<?x2x?x16xf16>)
+      lengths(%lengths : tensor<?xi32>) sequences(%begins : tensor<?xi32>)
+  return %r : tensor<?x2x?x16xf16>
+}

@@ -64,19 +64,6 @@ func.func @long_heads(%q: !long) -> !long {
 
 // -----
 
-// Before the append come its checks.
-!rows = tensor<1x1x5x64xf16>
-!pages = tensor<4x1x16x64xf16>
-func.func @append(%rows: !rows, %pages: !pages {bufferization.writable = true},
-                  %t: tensor<2x2xi32>, %l: tensor<2xi32>, %s: tensor<3xi32>) -> !pages {
-  // expected-error @+1 {{'attn.cache_append' op is not lowered for a GPU with packed rows}}
-  %r = attn.cache_append ins(%rows : !rows) outs(%pages : !pages)
-      lengths(%l : tensor<2xi32>) sequences(%s : tensor<3xi32>) table(%t : tensor<2x2xi32>)
-  return %r : !pages
-}
-
-// -----
-
 // It has become several operations.
 func.func @softmax(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %init = tensor.empty() : tensor<4x8xf32>
