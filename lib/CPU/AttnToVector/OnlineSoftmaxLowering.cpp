@@ -277,12 +277,11 @@ private:
     return b.sub(weightScales ? b.mul(score, weightScales) : score, origin);
   }
 
-  /// Few registers have no room for more than two pieces of origins and sums
-  /// beside the constants of an exponential: others are computed after these.
+  /// Few registers have no room for more than one piece beside the constants of
+  /// an exponential: others are computed after it.
   Pieces buildWeights(const Pieces &origins, const Pieces &sums, bool exact) {
-    constexpr size_t kPiecesOfFew = 2;
     bool isFew = b.getTarget().getVectorRegisters() <= 16;
-    size_t count = isFew ? kPiecesOfFew : origins.size();
+    size_t count = isFew ? 1 : origins.size();
     Pieces results;
     for (size_t first = 0; first < origins.size(); first += count) {
       size_t size = std::min(count, origins.size() - first);
