@@ -23,8 +23,9 @@ void QueryRange::setOn(Operation *op) const {
 }
 
 LogicalResult QueryRange::verify(Operation *op, Attribute attribute) {
-  if (!isa<AttentionOp>(op))
-    return op->emitError("expected 'attn.queries' on attn.attention");
+  if (!isa<AttentionOp, MultiTokenAttentionOp>(op))
+    return op->emitError("expected 'attn.queries' on attn.attention or "
+                         "attn.multi_token_attention");
   auto range = dyn_cast<DenseI64ArrayAttr>(attribute);
   if (!range || range.size() != 2 || range[0] < 1 || range[1] < range[0])
     return op->emitError("expected 'array<i64: least, most>', with 0 < least "

@@ -21,7 +21,8 @@ namespace mlir::attn {
 /// its own.
 struct QueryRange {
   static constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
-  /// An `array<i64: least, most>` on `attn.attention`.
+  /// An `array<i64: least, most>` on `attn.attention`, or, of the rows of its
+  /// output, on `attn.multi_token_attention`.
   static constexpr llvm::StringLiteral kName = "attn.queries";
 
   /// What `op` says; nothing if it says nothing.

@@ -46,6 +46,10 @@ def SpecializeQueries : Pass<"attn-specialize-queries"> {
     tiles find their sequence and leave alone those that another form is for. Rows
     of no sequence are filled beforehand. `attn.queries` is about the queries of each
     sequence here.
+
+    An `attn.multi_token_attention` whose output has a dynamic number of rows becomes
+    several in the same way, for a CPU. Its operands stay whole: the `attn.plan` of a
+    form of few says that a tile has as many rows as the form is for.
   }];
   let options = [Option<"workgroups", "workgroups", "bool", "false",
                         "Specialize for workgroups of a GPU">];

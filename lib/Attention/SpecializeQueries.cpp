@@ -47,48 +47,103 @@ struct FirstRows {
   SmallVector<OpFoldResult> sizes, offsets;
 };
 
-/// Emits the branches of one op, and of the attn.merge that alone reads its
-/// results, if there is one.
-class QueryBranches {
+/// Where the results of an op, whose forms are in branches, are written to.
+class ResultWrites {
 public:
   using Write = bufferization::MaterializeInDestinationOp;
 
-  QueryBranches(RewriterBase &rewriter, AttentionOp op, MergeOp merge)
-      : b(op.getLoc(), rewriter), op(op), merge(merge) {
-    for (Value result : getResults())
+  explicit ResultWrites(ResultRange results) : results(results) {
+    for (Value result : results)
       writes.push_back(getOnlyWrite(result));
-  }
-
-  ResultRange getResults() {
-    return merge ? merge->getResults() : op->getResults();
   }
 
   /// Where each result is written to, if that is all it is used for and nothing
   /// reads what was there before; or null. That is done in the branches:
   /// upstream's elimination of empty tensors follows the results of a condition
   /// into one of them only.
-  ArrayRef<Write> getWrites() const { return writes; }
+  MutableArrayRef<Write> get() { return writes; }
 
-  /// One of `forms`, for as many queries at most, in ascending order: the first
-  /// one that has room for `length` queries. That of many, `kDynamic`, is for
-  /// none as well. Returns what is used of the results.
-  SmallVector<Value> emit(Value length, ArrayRef<int64_t> forms) {
-    int64_t most = forms.front();
-    if (forms.size() == 1)
-      return ShapedType::isDynamic(most) ? emitMany() : emitFew(length, most);
-    // That of no queries wraps around.
-    Value one = b.index(1), bound = b.index(most);
-    Value isFew =
-        arith::CmpIOp::create(b, arith::CmpIPredicate::ult,
-                              arith::SubIOp::create(b, length, one), bound);
-    auto yield = [&](ArrayRef<int64_t> ofBranch) {
-      return [this, length, ofBranch](OpBuilder &, Location) {
-        scf::YieldOp::create(b, emit(length, ofBranch));
-      };
+  static void emit(OpBuilder &b, Write write, Value source, Value dest) {
+    auto copy = cast<Write>(b.clone(*write));
+    copy.getSourceMutable().assign(source);
+    copy.getDestMutable().assign(dest);
+  }
+  /// Writes those results of a form that are, and returns the others.
+  SmallVector<Value> emitWhole(OpBuilder &b, ValueRange ofForm) {
+    SmallVector<Value> used;
+    for (auto [result, write] : llvm::zip(ofForm, writes))
+      if (write)
+        emit(b, write, result, write.getDest());
+      else
+        used.push_back(result);
+    return used;
+  }
+  /// Replaces the results that are not written by `used`.
+  void replace(RewriterBase &rewriter, ArrayRef<Value> used) {
+    const auto *next = used.begin();
+    for (auto [result, write] : llvm::zip(results, writes))
+      if (write)
+        rewriter.eraseOp(write);
+      else
+        rewriter.replaceAllUsesWith(result, *next++);
+  }
+
+private:
+  static Write getOnlyWrite(Value result) {
+    if (!result.hasOneUse())
+      return nullptr;
+    auto write = dyn_cast<Write>(*result.user_begin());
+    if (!write || !isa<MemRefType>(write.getDest().getType()))
+      return nullptr;
+    bool isRead = llvm::any_of(write.getDest().getUsers(),
+                               llvm::IsaPred<bufferization::ToTensorOp>);
+    return isRead ? nullptr : write;
+  }
+
+  ResultRange results;
+  SmallVector<Write> writes;
+};
+
+/// Emits one of `forms`, for as many queries at most, in ascending order: the
+/// first one that has room for `length` queries. That of many, `kDynamic`, is
+/// for none as well. Returns what `emitForm` does.
+SmallVector<Value>
+emitChoice(IndexBuilder &b, Value length, ArrayRef<int64_t> forms,
+           function_ref<SmallVector<Value>(int64_t)> emitForm) {
+  int64_t most = forms.front();
+  if (forms.size() == 1)
+    return emitForm(most);
+  // That of no queries wraps around.
+  Value one = b.index(1), bound = b.index(most);
+  Value isFew =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::ult,
+                            arith::SubIOp::create(b, length, one), bound);
+  auto yield = [&](ArrayRef<int64_t> ofBranch) {
+    return [&b, length, ofBranch, emitForm](OpBuilder &, Location) {
+      scf::YieldOp::create(b, emitChoice(b, length, ofBranch, emitForm));
     };
-    return scf::IfOp::create(b, isFew, yield(forms.take_front()),
-                             yield(forms.drop_front()))
-        .getResults();
+  };
+  return scf::IfOp::create(b, isFew, yield(forms.take_front()),
+                           yield(forms.drop_front()))
+      .getResults();
+}
+
+/// Emits the branches of one op, and of the attn.merge that alone reads its
+/// results, if there is one.
+class QueryBranches {
+public:
+  QueryBranches(RewriterBase &rewriter, AttentionOp op, MergeOp merge)
+      : b(op.getLoc(), rewriter), op(op), merge(merge),
+        writes(merge ? merge->getResults() : op->getResults()) {}
+
+  /// Replaces what is used of the results by that of one of `forms`.
+  void emit(RewriterBase &rewriter, Value length, ArrayRef<int64_t> forms) {
+    writes.replace(rewriter, emitChoice(b, length, forms, [&](int64_t most) {
+                     if (!ShapedType::isDynamic(most))
+                       return emitFew(length, most);
+                     return writes.emitWhole(
+                         b, emitForm([](Value tensor) { return tensor; }));
+                   }));
   }
 
 private:
@@ -102,7 +157,7 @@ private:
     SmallVector<FirstRows> rows;
     // One slice of what is read and written.
     IRMapping slices;
-    for (auto [out, write] : llvm::zip(getOuts(), writes)) {
+    for (auto [out, write] : llvm::zip(getOuts(), writes.get())) {
       FirstRows &first = rows.emplace_back(b, out, count);
       // Of a destination that nothing else is about, only the rows.
       slices.map(out, write && out.getDefiningOp<tensor::EmptyOp>()
@@ -116,23 +171,12 @@ private:
     });
     SmallVector<Value> used;
     for (auto [result, first, write, init] :
-         llvm::zip(results, rows, writes, getOuts())) {
+         llvm::zip(results, rows, writes.get(), getOuts())) {
       if (write)
-        emitWrite(write, result, first.view(write.getDest()));
+        ResultWrites::emit(b, write, result, first.view(write.getDest()));
       else
         used.push_back(first.insert(result, init));
     }
-    return used;
-  }
-
-  SmallVector<Value> emitMany() {
-    SmallVector<Value> used;
-    ResultRange results = emitForm([](Value tensor) { return tensor; });
-    for (auto [result, write] : llvm::zip(results, writes))
-      if (write)
-        emitWrite(write, result, write.getDest());
-      else
-        used.push_back(result);
     return used;
   }
 
@@ -167,35 +211,18 @@ private:
     return merged->getResults();
   }
 
-  static Write getOnlyWrite(Value result) {
-    if (!result.hasOneUse())
-      return nullptr;
-    auto write = dyn_cast<Write>(*result.user_begin());
-    if (!write || !isa<MemRefType>(write.getDest().getType()))
-      return nullptr;
-    bool isRead = llvm::any_of(write.getDest().getUsers(),
-                               llvm::IsaPred<bufferization::ToTensorOp>);
-    return isRead ? nullptr : write;
-  }
-
-  void emitWrite(Write write, Value source, Value dest) {
-    auto copy = cast<Write>(b.clone(*write));
-    copy.getSourceMutable().assign(source);
-    copy.getDestMutable().assign(dest);
-  }
-
   IndexBuilder b;
   AttentionOp op;
   MergeOp merge;
-  SmallVector<Write> writes;
+  ResultWrites writes;
 };
 
 } // namespace
 
-/// The forms of an op: those of few queries that `planFewQueries` says, and
-/// that of many; of these, what the op's calls need.
-static SmallVector<int64_t> findForms(AttentionOp op, Device device) {
-  SmallVector<int64_t> forms = planFewQueries(op, device);
+/// The forms of an op: those of few queries, and that of many; of these, what
+/// the op's calls need.
+static SmallVector<int64_t> selectForms(Operation *op, ArrayRef<int64_t> few) {
+  SmallVector<int64_t> forms(few);
   forms.push_back(ShapedType::kDynamic);
   std::optional<QueryRange> range = QueryRange::get(op);
   if (!range)
@@ -207,6 +234,10 @@ static SmallVector<int64_t> findForms(AttentionOp op, Device device) {
       forms, [&](int64_t form) { return !isFew(form) || form >= range->most; });
   forms.erase(std::next(last), forms.end());
   return forms;
+}
+
+static SmallVector<int64_t> findForms(AttentionOp op, Device device) {
+  return selectForms(op, planFewQueries(op, device));
 }
 
 /// Makes of an op on a dynamic number of queries its forms, and conditions that
@@ -222,19 +253,37 @@ static LogicalResult specializeQueries(RewriterBase &rewriter, AttentionOp op,
   Value length =
       rewriter.createOrFold<tensor::DimOp>(op.getLoc(), op.getQuery(), 2);
   MergeOp merge = device == Device::CPU ? getFusableMerge(op) : MergeOp();
-  QueryBranches branches(rewriter, op, merge);
-  SmallVector<Value> used = branches.emit(length, forms);
-  auto *next = used.begin();
-  for (auto [result, write] :
-       llvm::zip(branches.getResults(), branches.getWrites()))
-    if (write)
-      rewriter.eraseOp(write);
-    else
-      rewriter.replaceAllUsesWith(result, *next++);
+  QueryBranches(rewriter, op, merge).emit(rewriter, length, forms);
   if (merge)
     rewriter.eraseOp(merge);
   rewriter.eraseOp(op);
   return success();
+}
+
+/// The same of multi-token attention, by the number of rows of its output. A
+/// form has tiles of as many rows.
+static void specializeRows(RewriterBase &rewriter, MultiTokenAttentionOp op) {
+  if (op->getNumResults() == 0 ||
+      !cast<ShapedType>(op.getOutput().getType()).isDynamicDim(2))
+    return;
+  rewriter.setInsertionPoint(op);
+  IndexBuilder b(op.getLoc(), rewriter);
+  ResultWrites writes(op->getResults());
+  auto emitForm = [&](int64_t most) {
+    Operation *form = b.clone(*op);
+    form->removeAttr(QueryRange::kName);
+    if (!ShapedType::isDynamic(most)) {
+      PlanAttr said = getPlan(op);
+      PlanFields fields = said ? said.getFields() : PlanFields();
+      fields.rows = most;
+      form->setAttr(PlanAttr::kName, PlanAttr::get(op.getContext(), fields));
+    }
+    return writes.emitWhole(b, form->getResults());
+  };
+  writes.replace(rewriter,
+                 emitChoice(b, b.dim(op.getOutput(), 2),
+                            selectForms(op, planFewQueries(op)), emitForm));
+  rewriter.eraseOp(op);
 }
 
 /// What a plan says, if there is one, and the chunk: sequences are parallel,
@@ -286,7 +335,10 @@ struct SpecializeQueries
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
     SmallVector<AttentionOp> ops;
+    SmallVector<MultiTokenAttentionOp> ofTokens;
     getOperation()->walk([&](AttentionOp op) { ops.push_back(op); });
+    getOperation()->walk(
+        [&](MultiTokenAttentionOp op) { ofTokens.push_back(op); });
     Device device = workgroups ? Device::GPU : Device::CPU;
     for (AttentionOp op : ops) {
       if (device == Device::GPU || !op.isRagged() || !findObstacle(op).empty())
@@ -294,6 +346,9 @@ struct SpecializeQueries
       else if (failed(specializeSequences(rewriter, op)))
         return signalPassFailure();
     }
+    if (device == Device::CPU)
+      for (MultiTokenAttentionOp op : ofTokens)
+        specializeRows(rewriter, op);
   }
 };
 } // namespace

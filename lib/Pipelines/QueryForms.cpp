@@ -31,46 +31,74 @@ static bool mayHaveMany(AttentionOp op) {
   return !known || *known > planFewQueries(op, Device::CPU).back();
 }
 
-/// Attention that has forms which depend on numbers of queries alone, and does
+/// Whether an op has forms that depend on numbers of queries alone, and does
 /// not say which.
-static SmallVector<AttentionOp> collectSpecialized(func::FuncOp entry) {
-  SmallVector<AttentionOp> ops;
-  entry.walk([&](AttentionOp op) {
-    if (QueryRange::get(op) || !findObstacle(op).empty())
+static bool isSpecialized(AttentionOp op, func::FuncOp entry) {
+  if (!findObstacle(op).empty())
+    return false;
+  return op.isRagged() ? findSequenceLengths(op, entry) && mayHaveMany(op)
+                       : op.getQueryType().isDynamicDim(2);
+}
+
+static bool isSpecialized(MultiTokenAttentionOp op) {
+  return cast<ShapedType>(op.getOutput().getType()).isDynamicDim(2) &&
+         !planFewQueries(op).empty();
+}
+
+static SmallVector<Operation *> collectSpecialized(func::FuncOp entry) {
+  SmallVector<Operation *> ops;
+  entry.walk([&](Operation *op) {
+    if (QueryRange::get(op))
       return;
-    if (op.isRagged() ? findSequenceLengths(op, entry) && mayHaveMany(op)
-                      : op.getQueryType().isDynamicDim(2))
+    auto attention = dyn_cast<AttentionOp>(op);
+    auto ofTokens = dyn_cast<MultiTokenAttentionOp>(op);
+    if ((attention && isSpecialized(attention, entry)) ||
+        (ofTokens && isSpecialized(ofTokens)))
       ops.push_back(op);
   });
   return ops;
 }
 
-/// What of the arguments of `entry` chooses a form of `op`.
-static std::optional<decltype(QueryForms::length)>
-findLength(AttentionOp op, func::FuncOp entry, LinearSizes &sizes) {
-  if (std::optional<SequenceLengths> lengths = findSequenceLengths(op, entry))
-    return lengths;
-  return sizes.get(op.getQuery(), 2);
+/// What of the arguments of `entry` chooses a form of `op`, and for how many
+/// queries it has some.
+static std::optional<QueryForms> findForms(Operation *op, func::FuncOp entry,
+                                           LinearSizes &sizes) {
+  QueryForms forms;
+  std::optional<LinearSize> size;
+  if (auto ofTokens = dyn_cast<MultiTokenAttentionOp>(op)) {
+    forms.most = planFewQueries(ofTokens);
+    size = sizes.get(ofTokens.getOutput(), 2);
+  } else {
+    auto attention = cast<AttentionOp>(op);
+    forms.most = planFewQueries(attention, Device::CPU);
+    if (auto lengths = findSequenceLengths(attention, entry)) {
+      forms.length = *lengths;
+      return forms;
+    }
+    size = sizes.get(attention.getQuery(), 2);
+  }
+  if (!size)
+    return std::nullopt;
+  forms.length = std::move(*size);
+  return forms;
 }
 
 std::optional<QueryForms> attn::findQueryForms(func::FuncOp entry) {
-  SmallVector<AttentionOp> ops = collectSpecialized(entry);
-  if (ops.empty())
-    return std::nullopt;
   LinearSizes sizes(entry);
-  std::optional<decltype(QueryForms::length)> length;
-  QueryForms forms;
-  for (AttentionOp op : ops) {
-    auto own = findLength(op, entry, sizes);
-    if (!own || (length && *length != *own))
+  std::optional<QueryForms> all;
+  for (Operation *op : collectSpecialized(entry)) {
+    std::optional<QueryForms> own = findForms(op, entry, sizes);
+    if (!own || (all && all->length != own->length))
       return std::nullopt;
-    length = own;
-    llvm::append_range(forms.most, planFewQueries(op, Device::CPU));
+    if (all)
+      llvm::append_range(own->most, all->most);
+    all = std::move(own);
   }
-  forms.length = std::move(*length);
-  llvm::sort(forms.most);
-  forms.most.erase(llvm::unique(forms.most), forms.most.end());
-  return forms;
+  if (!all)
+    return std::nullopt;
+  llvm::sort(all->most);
+  all->most.erase(llvm::unique(all->most), all->most.end());
+  return all;
 }
 
 void attn::selectQueryForm(func::FuncOp entry, const QueryForms &forms,
@@ -80,6 +108,6 @@ void attn::selectQueryForm(func::FuncOp entry, const QueryForms &forms,
     range.least = forms.most[index - 1] + 1;
   if (index < forms.most.size())
     range.most = forms.most[index];
-  for (AttentionOp op : collectSpecialized(entry))
+  for (Operation *op : collectSpecialized(entry))
     range.setOn(op);
 }

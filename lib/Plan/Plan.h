@@ -85,6 +85,9 @@ bool isTile(AttentionOp op, int64_t rows, int64_t chunk);
 /// numbers of queries, at most, there are forms of their own beside that of
 /// many. Of an op whose plan says how queries are cut, one.
 SmallVector<int64_t> planFewQueries(AttentionOp op, Device device);
+/// The same of the rows of multi-token attention on a CPU; none if its plan
+/// says how many a tile has.
+SmallVector<int64_t> planFewQueries(MultiTokenAttentionOp op);
 
 /// Rows that products in `layout<rows>` take at a time, where only a call knows
 /// how many positions have rows of `heads` heads: those of one position, or of

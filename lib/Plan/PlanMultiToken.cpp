@@ -129,6 +129,19 @@ FailureOr<PlanAttr> attn::planForCPU(MultiTokenAttentionOp op) {
                        {.rows = plan->rows, .keys = plan->keys});
 }
 
+SmallVector<int64_t> attn::planFewQueries(MultiTokenAttentionOp op) {
+  SmallVector<int64_t> few;
+  if (PlanAttr said = getPlan(op); said && said.getRows())
+    return few;
+  // What a tile does once takes as long as some 6 rows, so that none of these
+  // takes more than twice as long as a tile of just the rows that there are.
+  int64_t many = StripPlanner(op).chooseRows();
+  for (int64_t rows : {int64_t(1), kRowsOfStripPart, 4 * kRowsOfStripPart})
+    if (rows < many)
+      few.push_back(rows);
+  return few;
+}
+
 FailureOr<PlanAttr> attn::planForCPU(MultiTokenAttentionBackwardOp op) {
   FailureOr<StripPlan> plan = getSaid(op, /*hasKeys=*/false);
   if (failed(plan))

@@ -201,6 +201,34 @@ TEST(MultiToken, many_keys) {
   }
 }
 
+/// Outputs of fewer rows than a tile of many have forms of their own.
+TEST(MultiToken, forms_for_few_rows) {
+  MultiTokenText text{.type = ElementType::f32,
+                      .queryHeads = 2,
+                      .keyValueHeads = 1,
+                      .keySize = 16,
+                      .valueSize = 16,
+                      .stageType = ElementType::f32,
+                      .clauses = " mask causal"};
+  Random random(8500);
+  text.stages = createStages("km", 2, random);
+  text.offset = "offset(bottom_right)";
+  for (Index rows : {0, 1, 2, 6, 7, 24, 25, 61}) {
+    SCOPED_TRACE(rows);
+    std::vector<TestTensor> tensors;
+    for (auto [heads, length] :
+         {std::pair<Index, Index>(2, rows), {1, 80}, {1, 80}}) {
+      tensors.emplace_back(text.type, Shape{1, heads, length, 16});
+      tensors.back().fill([&] { return random.normal(); });
+    }
+    for (const Stage &stage : text.stages)
+      tensors.push_back(createStage(stage, text.stageType, random));
+    EXPECT_EQ(
+        runEverywhere(text.write(), {tensors.begin(), tensors.end()}).error,
+        "");
+  }
+}
+
 #if ATTN_GPU
 /// Element by element, as for a GPU, which has no f64.
 TEST(MultiToken, on_the_emulator) {

@@ -1,7 +1,7 @@
 // RUN: attn-opt %s -split-input-file -verify-diagnostics
 
 func.func @on_another_op(%a: f32) -> f32 {
-  // expected-error @below {{expected 'attn.queries' on attn.attention}}
+  // expected-error @below {{expected 'attn.queries' on attn.attention or attn.multi_token_attention}}
   %0 = arith.negf %a {attn.queries = array<i64: 1, 2>} : f32
   return %0 : f32
 }
