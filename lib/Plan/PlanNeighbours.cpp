@@ -62,10 +62,14 @@ static SmallVector<Choice> listChoices(Operation *op,
             {&PlanFields::features, planned.features, kFeaturesPerTile},
             {&PlanFields::ahead, ahead, target.getLineBytes(), mostBytes}};
   }
-  auto attention = dyn_cast<AttentionOp>(op);
-  if (!attention)
-    return {{&PlanFields::rows, planned.rows},
-            {&PlanFields::keys, planned.keys, kKeysOfStripBlock}};
+  if (auto ofTokens = dyn_cast<MultiTokenAttentionOp>(op)) {
+    SmallVector<Choice> choices = {
+        {&PlanFields::keys, planned.keys, kKeysOfStripBlock}};
+    if (!cast<ShapedType>(ofTokens.getOutput().getType()).isDynamicDim(2))
+      choices.push_back({&PlanFields::rows, planned.rows});
+    return choices;
+  }
+  auto attention = cast<AttentionOp>(op);
   if (ahead == 0)
     ahead = model.getBytesUnderWay();
   // Tiles of many queries read from the caches.

@@ -18,6 +18,7 @@
 
 using namespace mlir::attn;
 using testing::Contains;
+using testing::Each;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
@@ -37,21 +38,28 @@ protected:
        const std::string &plan = "",
        std::optional<std::int64_t> length = std::nullopt) {
     std::string types = query + ", " + key + ", " + key;
-    source = mlir::parseSourceString<mlir::ModuleOp>(
-        "func.func @f(%q: " + query + ", %k: " + key + ") -> " + query +
-            " {\n%r = attn.attention ins(%q, %k, %k : " + types +
-            ") outs(%q : " + query + ") " + plan + "\nreturn %r : " + query +
-            "\n}",
-        &context);
+    return listIn("func.func @f(%q: " + query + ", %k: " + key + ") -> " +
+                      query + " {\n%r = attn.attention ins(%q, %k, %k : " +
+                      types + ") outs(%q : " + query + ") " + plan +
+                      "\nreturn %r : " + query + "\n}",
+                  length);
+  }
+
+  /// Of the one op in `text` that has a plan.
+  std::vector<std::string>
+  listIn(const std::string &text,
+         std::optional<std::int64_t> length = std::nullopt) {
+    source = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
     EXPECT_TRUE(source);
     source->getOperation()->setAttr(TargetAttr::kModuleAttr,
                                     parseTarget(target, &context));
     std::vector<std::string> plans;
-    source->walk([&](AttentionOp op) {
+    source->walk([&](mlir::Operation *op) {
+      if (!hasPlanToTune(op))
+        return;
       mlir::DictionaryAttr before = op->getAttrDictionary();
-      if (hasPlanToTune(op))
-        for (PlanAttr neighbour : listPlanNeighbours(op, length))
-          llvm::raw_string_ostream(plans.emplace_back()) << neighbour;
+      for (PlanAttr neighbour : listPlanNeighbours(op, length))
+        llvm::raw_string_ostream(plans.emplace_back()) << neighbour;
       EXPECT_EQ(op->getAttrDictionary(), before);
     });
     return plans;
@@ -80,6 +88,22 @@ TEST_F(PlanNeighbours, any_number_of_queries) {
                   "#attn.plan<keys = 32>", "#attn.plan<keys = 8>",
                   "#attn.plan<chunk = 2048>", "#attn.plan<chunk = 512>",
                   "#attn.plan<ahead = 32000>", "#attn.plan<ahead = 8000>"));
+}
+
+// So would those of multi-token attention.
+TEST_F(PlanNeighbours, multi_token_attention) {
+  auto list = [&](const std::string &rows) {
+    std::string query = "tensor<1x2x" + rows + "x16xf32>";
+    return listIn(
+        "func.func @f(%q: " + query +
+        ", %k: tensor<1x2x512x16xf32>, %w: tensor<1x2x2xf32>) -> " + query +
+        " {\n%r = attn.multi_token_attention ins(%q, %k, %k : " + query +
+        ", tensor<1x2x512x16xf32>, tensor<1x2x512x16xf32>) outs(%q : " + query +
+        ") mix_before(%w : tensor<1x2x2xf32>)\nreturn %r : " + query + "\n}");
+  };
+  EXPECT_THAT(list("?"), Each(HasSubstr("<keys = ")));
+  EXPECT_THAT(list("?"), Not(IsEmpty()));
+  EXPECT_THAT(list("256"), Contains(HasSubstr("<rows = ")));
 }
 
 // Values of pairs may be packed elsewhere.
