@@ -44,10 +44,7 @@ RULES = {
     + MLIR
     + COMPILER
     + ["lib/Layer/", "lib/Online/", "lib/Plan/", "lib/Reference/", "lib/Regions/"],
-    "lib/SplitKV": STD
-    + MLIR
-    + COMPILER
-    + ["lib/Attention/", "lib/Kernel/", "lib/Online/", "lib/Plan/"],
+    "lib/SplitKV": STD + MLIR + COMPILER + ["lib/Online/", "lib/Plan/"],
     "lib/Projection": STD + MLIR + COMPILER + ["lib/Online/", "lib/Plan/"],
     "lib/BlockMap": STD
     + MLIR
@@ -65,7 +62,7 @@ RULES = {
     "lib/MultiToken": STD
     + MLIR
     + COMPILER
-    + ["lib/Kernel/", "lib/Plan/", "lib/Reference/", "lib/Regions/"],
+    + ["lib/Plan/", "lib/Reference/", "lib/Regions/"],
     "lib/CPU": STD
     + MLIR
     + COMPILER

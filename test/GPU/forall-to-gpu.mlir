@@ -455,6 +455,62 @@ func.func @other_sequences(%next: memref<?xindex>, %n: index) {
 
 // -----
 
+// Nor are places followed that other threads of the iteration check.
+// CHECK-LABEL: func.func @other_threads
+// CHECK-COUNT-2: gpu.launch
+// CHECK: return
+func.func @other_threads(%places: memref<?x?xindex>, %marks: memref<?x?xindex>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %b = %c0 to %n step %c1 {
+    scf.for %i = %c0 to %n step %c1 {
+      %place = memref.load %places[%b, %i] : memref<?x?xindex>
+      %inside = arith.cmpi ult, %place, %n : index
+      cf.assert %inside, "inside"
+    }
+  }
+  scf.for %b = %c0 to %n step %c1 {
+    scf.for %i = %c0 to %n step %c1 {
+      %place = memref.load %places[%b, %i] : memref<?x?xindex>
+      %mark = memref.load %marks[%b, %place] : memref<?x?xindex>
+      %is = arith.cmpi eq, %mark, %b : index
+      cf.assert %is, "mark"
+    }
+  }
+  return
+}
+
+// -----
+
+// By no other operation either; and loops compare in one way.
+// CHECK-LABEL: func.func @other_operations
+// CHECK-COUNT-3: gpu.launch
+// CHECK: return
+func.func @other_operations(%next: memref<?xindex>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %b = %c0 to %n step %c1 {
+    %place = memref.load %next[%b] : memref<?xindex>
+    %inside = arith.cmpi ult, %place, %n : index
+    cf.assert %inside, "next"
+  }
+  scf.for %b = %c0 to %n step %c1 {
+    %place = memref.load %next[%b] : memref<?xindex>
+    %after = vector.load %next[%place] : memref<?xindex>, vector<1xindex>
+    %first = vector.extract %after[0] : index from vector<1xindex>
+    %is = arith.cmpi eq, %first, %b : index
+    cf.assert %is, "pairs"
+  }
+  scf.for unsigned %b = %c0 to %n step %c1 {
+    %place = memref.load %next[%b] : memref<?xindex>
+    %other = arith.cmpi ne, %place, %b : index
+    cf.assert %other, "other"
+  }
+  return
+}
+
+// -----
+
 // And so do checks on both sides of what is written, and of other numbers.
 // CHECK-LABEL: func.func @apart
 // CHECK: gpu.launch

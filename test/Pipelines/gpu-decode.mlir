@@ -31,6 +31,7 @@
 // CHECK-SAME: %[[STATES]] : memref<?x2x?x4x64xf32>
 // CHECK: gpu.launch_func {{.*}} threads in (%c128,
 // CHECK-SAME: %[[STATES]] : memref<?x2x?x4x64xf32>
+// CHECK-NOT: gpu.launch_func
 // CHECK: gpu.dealloc %[[STATES]]
 // CHECK: llvm.call @__assertfail
 // CHECK: nvvm.mma.sync

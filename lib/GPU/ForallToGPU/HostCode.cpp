@@ -292,14 +292,36 @@ static void launchCheck(RewriterBase &rewriter, Operation *check,
       rewriter.eraseOp(op);
 }
 
-/// Whether all that the iterations of a loop read has their number as the first
-/// index, as what is of a sequence has: an iteration follows places that memory
-/// holds only once it has checked them itself.
+/// Whether `index` is computed, within `loop`, from what memory holds.
+static bool isFromMemory(Value index, scf::ForOp loop) {
+  if (isa<BlockArgument>(index)) // The number of a loop.
+    return false;
+  BackwardSliceOptions options;
+  options.inclusive = true;
+  options.omitBlockArguments = true;
+  options.filter = [&](Operation *op) { return loop->isProperAncestor(op); };
+  SetVector<Operation *> slice;
+  (void)getBackwardSlice(index, &slice, options);
+  return llvm::any_of(slice, readsMemory);
+}
+
+/// Whether all that the iterations of a loop read is elements of buffers at
+/// their number, as what is of a sequence is, and at places that memory does
+/// not tell: so none follows what another one, or another thread, has to check.
 static bool readsOwnRows(scf::ForOp loop) {
-  return !loop->walk([&](memref::LoadOp load) {
-                bool isOwn = load.getMemRefType().getRank() > 0 &&
-                             load.getIndices()[0] == loop.getInductionVar();
-                return isOwn ? WalkResult::advance() : WalkResult::interrupt();
+  auto isOwn = [&](memref::LoadOp load) {
+    return load.getMemRefType().getRank() > 0 &&
+           load.getIndices()[0] == loop.getInductionVar() &&
+           llvm::none_of(load.getIndices(), [&](Value index) {
+             return isFromMemory(index, loop);
+           });
+  };
+  return !loop->walk([&](MemoryEffectOpInterface op) {
+                auto load = dyn_cast<memref::LoadOp>(op.getOperation());
+                bool isRead = op.hasEffect<MemoryEffects::Read>();
+                return !isRead || (load && isOwn(load))
+                           ? WalkResult::advance()
+                           : WalkResult::interrupt();
               })
               .wasInterrupted();
 }
@@ -311,7 +333,8 @@ static bool areJoined(Operation *first, Operation *second) {
   if (!loop || !other || loop->getBlock() != other->getBlock() ||
       loop.getLowerBound() != other.getLowerBound() ||
       loop.getUpperBound() != other.getUpperBound() ||
-      loop.getStep() != other.getStep() || !readsOwnRows(loop) ||
+      loop.getStep() != other.getStep() ||
+      loop.getUnsignedCmp() != other.getUnsignedCmp() || !readsOwnRows(loop) ||
       !readsOwnRows(other))
     return false;
   return llvm::all_of(
