@@ -15,6 +15,7 @@
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/Dominance.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/PatternMatch.h"
 
@@ -93,7 +94,9 @@ private:
     if (!result.hasOneUse())
       return nullptr;
     auto write = dyn_cast<Write>(*result.user_begin());
-    if (!write || !isa<MemRefType>(write.getDest().getType()))
+    if (!write || !isa<MemRefType>(write.getDest().getType()) ||
+        !DominanceInfo().properlyDominates(write.getDest(),
+                                           result.getDefiningOp()))
       return nullptr;
     bool isRead = llvm::any_of(write.getDest().getUsers(),
                                llvm::IsaPred<bufferization::ToTensorOp>);

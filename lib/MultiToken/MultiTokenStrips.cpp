@@ -202,63 +202,15 @@ Value StripLowering::forEachBlock(
 
 namespace {
 
-/// Taps of a kernel per head at most, since a strip has rows for those of its
-/// queries and margins for those of its keys: those of the paper's for 16 heads
-/// are 1056.
-constexpr uint64_t kMostTapsOfKernel = 2048;
-
-/// Whether a region has a value everywhere and loads nothing, so that it can be
-/// evaluated for vectors.
-bool isPlain(Region &region) {
-  if (region.empty())
-    return true;
-  return llvm::all_of(region.front().without_terminator(), [](Operation &op) {
-    return isa<arith::ConstantOp, arith::AddFOp, arith::SubFOp, arith::MulFOp,
-               arith::DivFOp, arith::NegFOp, arith::CmpFOp, arith::CmpIOp,
-               arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::AndIOp,
-               arith::OrIOp, arith::XOrIOp, arith::SelectOp, arith::IndexCastOp,
-               math::TanhOp>(op);
-  });
-}
-
-/// Numbers of a kernel `(Hq, [ch,] cq, ck)` per head that is written.
-uint64_t countTaps(Value kernel) {
-  uint64_t taps = 1;
-  for (int64_t size :
-       cast<ShapedType>(kernel.getType()).getShape().drop_front())
-    taps = llvm::SaturatingMultiply(taps, uint64_t(size));
-  return taps;
-}
-
-/// Why an op is left to the reference lowering; empty if it is not.
-template <typename Op> StringRef findObstacle(Op op) {
-  if (op->getNumResults() == 0)
-    return "it works on memrefs";
-  // Upstream has slices of such a dimension invalid.
-  for (ShapedType type : {op.getQueryType(), op.getKeyType(),
-                          cast<ShapedType>(op.getOutput().getType())})
-    if (llvm::is_contained(type.getShape(), 0))
-      return "it is empty";
-  if (op.getElementType().isF64())
-    return "its element type is f64";
-  if (op.hasDropout())
-    return "it has dropout";
-  for (Value kernel : {op.getKernelBefore(), op.getKernelAfter()})
-    if (kernel && countTaps(kernel) > kMostTapsOfKernel)
-      return "a kernel has more than 2048 taps per head";
-  if (!isPlain(op.getScore()) || !isPlain(op.getMask()))
-    return "a region loads or may be undefined";
-  return "";
-}
-
-/// The same of gradients, by the derivative of the score.
+/// Why gradients are left to the reference lowering, by the derivative of the
+/// score; empty if they are not.
 StringRef findObstacleOfGradients(MultiTokenAttentionBackwardOp op,
                                   Region &slope) {
   if (!op.getOfCaptures().empty())
     return "it has the gradient of a capture";
   if (StringRef obstacle = findObstacle(op); !obstacle.empty())
     return obstacle;
-  return isPlain(slope)
+  return isPlainRegion(slope)
              ? ""
              : "the derivative of the score loads or may be undefined";
 }

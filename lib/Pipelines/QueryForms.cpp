@@ -86,14 +86,26 @@ static std::optional<QueryForms> findForms(Operation *op, func::FuncOp entry,
 std::optional<QueryForms> attn::findQueryForms(func::FuncOp entry) {
   LinearSizes sizes(entry);
   std::optional<QueryForms> all;
-  for (Operation *op : collectSpecialized(entry)) {
-    std::optional<QueryForms> own = findForms(op, entry, sizes);
-    if (!own || (all && all->length != own->length))
-      return std::nullopt;
-    if (all)
-      llvm::append_range(own->most, all->most);
-    all = std::move(own);
-  }
+  auto add = [&](const QueryForms &own) {
+    if (!all)
+      all = QueryForms{own.length, {}};
+    if (all->length != own.length)
+      return false;
+    llvm::append_range(all->most, own.most);
+    return true;
+  };
+  SmallVector<Operation *> ops = collectSpecialized(entry);
+  for (Operation *op : ops)
+    if (isa<AttentionOp>(op)) {
+      std::optional<QueryForms> own = findForms(op, entry, sizes);
+      if (!own || !add(*own))
+        return std::nullopt;
+    }
+  // Multi-token attention of other numbers has its forms in each of these.
+  for (Operation *op : ops)
+    if (isa<MultiTokenAttentionOp>(op))
+      if (std::optional<QueryForms> own = findForms(op, entry, sizes))
+        (void)add(*own);
   if (!all)
     return std::nullopt;
   llvm::sort(all->most);
@@ -108,6 +120,9 @@ void attn::selectQueryForm(func::FuncOp entry, const QueryForms &forms,
     range.least = forms.most[index - 1] + 1;
   if (index < forms.most.size())
     range.most = forms.most[index];
+  LinearSizes sizes(entry);
   for (Operation *op : collectSpecialized(entry))
-    range.setOn(op);
+    if (std::optional<QueryForms> own = findForms(op, entry, sizes);
+        own && own->length == forms.length)
+      range.setOn(op);
 }

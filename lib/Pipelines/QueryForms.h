@@ -26,8 +26,9 @@ struct SequenceLengths {
 };
 
 /// Forms that the attention of a prepared function is lowered in, depending on
-/// the number of queries: one for up to each of `most`, in ascending order, and
-/// the last one for more, and for none.
+/// the number of queries, or, of multi-token attention, of rows of the output:
+/// one for up to each of `most`, in ascending order, and the last one for more,
+/// and for none.
 struct QueryForms {
   /// The number of queries, or those of sequences, which may have any each.
   std::variant<LinearSize, SequenceLengths> length;
@@ -37,11 +38,11 @@ struct QueryForms {
 /// The forms of `entry` for the CPU of its module's target, which one number of
 /// queries chooses that is known before a call, a sum over its arguments, or
 /// the numbers in one of these. Nothing if there is one form, or several such
-/// numbers.
+/// numbers of `attn.attention`.
 std::optional<QueryForms> findQueryForms(func::FuncOp entry);
 
-/// Says on all attention of `entry` that calls have as many queries as the
-/// form of that index is for.
+/// Says on all attention of `entry` of that number that calls have as many
+/// queries as the form of that index is for.
 void selectQueryForm(func::FuncOp entry, const QueryForms &forms,
                      unsigned index);
 

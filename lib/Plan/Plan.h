@@ -121,9 +121,16 @@ FailureOr<PlanAttr> planForCPU(ProjectionOp op);
 inline constexpr int64_t kKeysOfStripBlock = 64, kRowsOfStripPart = 6;
 
 /// The same of multi-token attention and its gradients: the rows of a tile, and
-/// the keys that a strip of its scores has at once.
+/// the keys that a strip of its scores has at once. What is said of gradients
+/// does not look at the derivative of the score.
+StringRef findObstacle(MultiTokenAttentionOp op);
+StringRef findObstacle(MultiTokenAttentionBackwardOp op);
 FailureOr<PlanAttr> planForCPU(MultiTokenAttentionOp op);
 FailureOr<PlanAttr> planForCPU(MultiTokenAttentionBackwardOp op);
+
+/// Whether a region has a value everywhere and loads nothing, so that strips of
+/// multi-token attention can evaluate it for vectors.
+bool isPlainRegion(Region &region);
 
 /// The same of gradients of attention, on a CPU. An iteration goes over `heads`
 /// query heads.

@@ -9,6 +9,8 @@
 #include "lib/Plan/CacheModel.h"
 #include "lib/Plan/Plan.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
@@ -16,6 +18,60 @@
 
 using namespace mlir;
 using namespace mlir::attn;
+
+/// Taps of a kernel per head at most, since a strip has rows for those of its
+/// queries and margins for those of its keys: those of the paper's for 16 heads
+/// are 1056.
+static constexpr uint64_t kMostTapsOfKernel = 2048;
+
+bool attn::isPlainRegion(Region &region) {
+  if (region.empty())
+    return true;
+  return llvm::all_of(region.front().without_terminator(), [](Operation &op) {
+    return isa<arith::ConstantOp, arith::AddFOp, arith::SubFOp, arith::MulFOp,
+               arith::DivFOp, arith::NegFOp, arith::CmpFOp, arith::CmpIOp,
+               arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::AndIOp,
+               arith::OrIOp, arith::XOrIOp, arith::SelectOp, arith::IndexCastOp,
+               math::TanhOp>(op);
+  });
+}
+
+/// Numbers of a kernel `(Hq, [ch,] cq, ck)` per head that is written.
+static uint64_t countTaps(Value kernel) {
+  uint64_t taps = 1;
+  for (int64_t size :
+       cast<ShapedType>(kernel.getType()).getShape().drop_front())
+    taps = llvm::SaturatingMultiply(taps, uint64_t(size));
+  return taps;
+}
+
+template <typename Op> static StringRef findObstacleOf(Op op) {
+  if (op->getNumResults() == 0)
+    return "it works on memrefs";
+  // Upstream has slices of such a dimension invalid.
+  for (ShapedType type : {op.getQueryType(), op.getKeyType(),
+                          cast<ShapedType>(op.getOutput().getType())})
+    if (llvm::is_contained(type.getShape(), 0))
+      return "it is empty";
+  if (op.getElementType().isF64())
+    return "its element type is f64";
+  if (op.hasDropout())
+    return "it has dropout";
+  for (Value kernel : {op.getKernelBefore(), op.getKernelAfter()})
+    if (kernel && countTaps(kernel) > kMostTapsOfKernel)
+      return "a kernel has more than 2048 taps per head";
+  if (!isPlainRegion(op.getScore()) || !isPlainRegion(op.getMask()))
+    return "a region loads or may be undefined";
+  return "";
+}
+
+StringRef attn::findObstacle(MultiTokenAttentionOp op) {
+  return findObstacleOf(op);
+}
+
+StringRef attn::findObstacle(MultiTokenAttentionBackwardOp op) {
+  return findObstacleOf(op);
+}
 
 namespace {
 
@@ -131,10 +187,11 @@ FailureOr<PlanAttr> attn::planForCPU(MultiTokenAttentionOp op) {
 
 SmallVector<int64_t> attn::planFewQueries(MultiTokenAttentionOp op) {
   SmallVector<int64_t> few;
-  if (PlanAttr said = getPlan(op); said && said.getRows())
+  PlanAttr said = getPlan(op);
+  if ((said && said.getRows()) || !findObstacle(op).empty())
     return few;
-  // What a tile does once takes as long as some 6 rows, so that none of these
-  // takes more than twice as long as a tile of just the rows that there are.
+  // What a tile does once takes as long as some 6 rows: whatever number of rows
+  // there is, a form takes about twice as long as a tile of just these at most.
   int64_t many = StripPlanner(op).chooseRows();
   for (int64_t rows : {int64_t(1), kRowsOfStripPart, 4 * kRowsOfStripPart})
     if (rows < many)

@@ -19,7 +19,8 @@ bool attn::hasPlanToTune(Operation *op) {
     return findObstacle(attention).empty();
   if (auto projection = dyn_cast<ProjectionOp>(op))
     return findObstacle(projection).empty();
-  return isa<MultiTokenAttentionOp>(op);
+  auto ofTokens = dyn_cast<MultiTokenAttentionOp>(op);
+  return ofTokens && findObstacle(ofTokens).empty();
 }
 
 /// The plan of `op` as it stands, for `length` queries.

@@ -90,6 +90,79 @@ TEST_F(JITCache, FormsComputeTheSame) {
   }
 }
 
+/// Causal attention whose pairs of heads are mixed.
+static std::string multiTokenText() {
+  std::string text = attentionText("mix_before(%w : tensor<2x2x2xf32>)");
+  auto replace = [&](std::string_view from, std::string_view to) {
+    text.replace(text.find(from), from.size(), to);
+  };
+  replace("attn.attention", "attn.multi_token_attention");
+  replace("mask causal mix_before(%w : tensor<2x2x2xf32>)",
+          "mix_before(%w : tensor<2x2x2xf32>) mask causal");
+  replace("%c2 =", "%w = arith.constant dense<0.5> : tensor<2x2x2xf32>\n%c2 =");
+  return text;
+}
+
+TEST_F(JITCache, FormsOfMultiTokenAttention) {
+  Engine engine = createEngine(directory);
+  Kernel kernel = compileWith(engine, multiTokenText());
+  Kernel reference = compileWith(createEngine(), multiTokenText(), "reference");
+  EXPECT_EQ(files().size(), 1u);
+  std::size_t compiled = 1;
+  // Of none, of one row, of up to 6 and 24, and of more.
+  for (auto [length, isNew] :
+       std::initializer_list<std::pair<std::int64_t, bool>>{{0, false},
+                                                            {1, true},
+                                                            {1, false},
+                                                            {2, true},
+                                                            {6, false},
+                                                            {7, true},
+                                                            {24, false},
+                                                            {25, false},
+                                                            {90, false}}) {
+    Step step(length), expected(length);
+    ASSERT_TRUE(step.run(kernel).ok());
+    compiled += isNew;
+    EXPECT_EQ(files().size(), compiled) << length << " rows";
+    ASSERT_TRUE(expected.run(reference).ok());
+    for (std::size_t i = 0; i < step.output.data.size(); ++i)
+      ASSERT_NEAR(step.output.data[i], expected.output.data[i], 1e-5)
+          << length << " rows, element " << i;
+  }
+}
+
+/// Attention has its forms apart, whatever multi-token attention beside it has.
+TEST_F(JITCache, FormsBesideMultiTokenAttention) {
+  Kernel kernel = compileWith(createEngine(directory), R"(
+    !rows = tensor<1x2x?x16xf32>
+    func.func @f(%q: !rows, %p: !rows, %k: !rows) -> (!rows, !rows) {
+      %w = arith.constant dense<0.5> : tensor<1x2x2xf32>
+      %c2 = arith.constant 2 : index
+      %n = tensor.dim %q, %c2 : !rows
+      %m = tensor.dim %p, %c2 : !rows
+      %e = tensor.empty(%n) : !rows
+      %f = tensor.empty(%m) : !rows
+      %a = attn.attention ins(%q, %k, %k : !rows, !rows, !rows)
+          outs(%e : !rows)
+      %b = attn.multi_token_attention ins(%p, %k, %k : !rows, !rows, !rows)
+          outs(%f : !rows) mix_before(%w : tensor<1x2x2xf32>)
+      return %a, %b : !rows, !rows
+    })");
+  EXPECT_EQ(files().size(), 1u);
+  Tensor<float> one({1, 2, 1, 16}), many({1, 2, 70, 16}), first(one),
+      second(many);
+  ASSERT_TRUE(kernel
+                  .run({one.view(), many.view(), many.view()},
+                       {first.view(), second.view()})
+                  .ok());
+  EXPECT_EQ(files().size(), 2u);
+  ASSERT_TRUE(kernel
+                  .run({many.view(), one.view(), many.view()},
+                       {second.view(), first.view()})
+                  .ok());
+  EXPECT_EQ(files().size(), 2u);
+}
+
 TEST_F(JITCache, FormsComeFromTheDisk) {
   Step first(1), second(1);
   ASSERT_TRUE(
