@@ -28,6 +28,7 @@ if [[ ${1-} == --folder ]]; then
   shift
 fi
 [[ $# -eq 1 || $# -eq 2 ]] || fail "expected OUTPUT and, at most, BUILD, got $# arguments"
+[[ $1 != -* ]] || fail "expected --folder, OUTPUT and, at most, BUILD, got $1"
 root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
 output=$1 build=${2-$root/build/release}
 programs=(attn-gpu-bench attn-run)

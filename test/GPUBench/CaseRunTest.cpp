@@ -93,6 +93,7 @@ protected:
         found.headSize = 64;
         found.queries = 70;
         found.keys = 90;
+        found.hasAnyLength = false; // Arguments have another order.
         return found;
       }
     ADD_FAILURE() << "there is no pattern '" << pattern << "'";
@@ -139,6 +140,21 @@ TEST_F(CaseRunOnMock, Wrong) {
   ASSERT_FALSE(outcome);
   EXPECT_EQ(outcome.error().message,
             "wrong result: some elements are no numbers");
+}
+
+/// Of few queries that a kernel may have many of, as longer ones have.
+TEST_F(CaseRunOnMock, ChecksKernelsOfManyQueries) {
+  driver.execute = nullptr;
+  for (const GPUCase &found : listCases())
+    if (found.name() == "check/D64-S201-f16-full")
+      each = found;
+  ASSERT_EQ(each.type, ElementType::f16);
+  EXPECT_FALSE(run()); // Nothing is computed.
+  EXPECT_TRUE(
+      std::ranges::any_of(driver.launches, [](const MockLaunch &launch) {
+        return launch.block[0] ==
+               3 * 128; // Two warpgroups, and their producers.
+      }));
 }
 
 TEST_F(CaseRunOnMock, Time) {

@@ -110,19 +110,22 @@ std::string GPUCase::name() const {
 std::string GPUCase::text() const {
   auto spell = [&](const std::vector<Index> &sizes) {
     std::string result = "tensor<";
-    for (Index size : sizes)
-      result += std::to_string(size) + "x";
+    for (std::size_t i = 0; i < sizes.size(); ++i)
+      result += (i == 2 && hasAnyLength ? "?" : std::to_string(sizes[i])) +
+                std::string("x");
     return result + std::string(attn::nameOf(type)) + ">";
   };
-  std::string query = spell(querySizes()), key = spell(keySizes());
+  std::string query = spell(querySizes()), key = spell(keySizes()), init;
+  if (hasAnyLength)
+    init = "  %two = arith.constant 2 : index\n"
+           "  %length = tensor.dim %query, %two : " +
+           query + "\n  %init = tensor.empty(%length) : " + query + "\n";
+  else
+    init = "  %init = tensor.empty() : " + query + "\n";
   return "func.func @attention(%query: " + query + ", %key: " + key +
-         ", %value: " + key + ") -> " + query +
-         " {\n"
-         "  %init = tensor.empty() : " +
-         query +
-         "\n"
-         "  %output = attn.attention ins(%query, %key, %value : " +
-         query + ", " + key + ", " + key +
+         ", %value: " + key + ") -> " + query + " {\n" + init +
+         "  %output = attn.attention ins(%query, %key, %value : " + query +
+         ", " + key + ", " + key +
          ")\n"
          "      outs(%init : " +
          query + ") " + pattern.clauses +
@@ -163,8 +166,11 @@ std::vector<GPUCase> gpubench::listCases() {
   for (ElementType type : {f16, bf16, f32})
     for (Index size : {64, 80, 128, 256})
       for (const Pattern &pattern : {full(), causal(), softcapInWindow()})
-        cases.push_back(
-            {Family::check, type, 2, 4, 2, 133, 201, size, pattern});
+        cases.push_back({Family::check, type, 2, 4, 2, 133, 201, size, pattern,
+                         /*hasAnyLength=*/true});
+  for (ElementType type : {f16, f32})
+    for (Index size : {64, 80, 128, 256})
+      cases.push_back({Family::check, type, 2, 8, 2, 1, 201, size, full()});
   for (ElementType type : {f16, bf16})
     for (Index size : {64, 128}) {
       for (const Pattern &pattern : {full(), causal()})

@@ -48,6 +48,9 @@ struct GPUCase {
   ElementType type;
   Index batches, queryHeads, keyValueHeads, queries, keys, headSize;
   Pattern pattern;
+  /// Whether only a call knows how many queries and keys there are: kernels are
+  /// those of many then, also of a call with few.
+  bool hasAnyLength = false;
 
   /// "prefill/D128-S8192-f16-causal", say; no two cases have the same.
   std::string name() const;
