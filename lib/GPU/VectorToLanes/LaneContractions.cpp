@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/Shared/IndexBuilder.h"
+#include "lib/GPU/LaunchAttributes.h"
 #include "lib/GPU/VectorToLanes/Conversions.h"
 #include "lib/GPU/VectorToLanes/LaneTransfers.h"
 
@@ -329,6 +330,11 @@ static SmallVector<Value> emitScalarProduct(LaneValues &lanes, Value lhs,
       hasAlignedChunks(lhs) && (!isTransposed || hasAlignedChunks(rhs));
   int64_t step = hasChunks ? kChunk : 1;
   SmallVector<Value> rows = lanes.rows();
+  // Nobody has what is computed of rows that memory lacks.
+  if (int64_t numRows = cast<MemRefType>(lhs.getType()).getDimSize(0);
+      lanes.isTransposed && numRows < kRowsOfTranspose)
+    for (Value &row : rows)
+      row = b.min(row, numRows - 1);
   SmallVector<Value> columns =
       lanes.columns(int64_t(sums.size()) / lanes.getElementsOfBlock() * 8);
   return b.loop(0, depth, step, sums, [&](Value k, ValueRange carried) {
@@ -366,13 +372,27 @@ bool attn::isShared(vector::TransferReadOp read) {
          });
 }
 
+/// Whether memory lacks rows of a tile, but none that somebody has: lanes have
+/// other numbers for the 0 of those.
+static bool hasRowsOfLanes(vector::TransferReadOp read, LaneValues &lanes) {
+  auto memory = cast<MemRefType>(read.getBase().getType());
+  auto launch = read->getParentOfType<gpu::LaunchOp>();
+  return lanes.isTransposed && memory.getElementType().isF32() &&
+         !memory.isDynamicDim(0) && launch &&
+         getMostRows(launch).value_or(kRowsOfWarp) <= memory.getDimSize(0) &&
+         llvm::all_of(read->getUses(), [](OpOperand &use) {
+           return use.getOperandNumber() == 0;
+         });
+}
+
 LogicalResult attn::convertSharedRead(vector::TransferReadOp read,
                                       LaneValues &lanes) {
   VectorType type = read.getVectorType();
   if (type.getRank() != 2 || type.getDimSize(0) % 16 != 0 ||
       type.getDimSize(1) % 16 != 0 || !isZero(read.getIndices()) ||
       !isSimple(read) || read.getBase().getType().getRank() != 2 ||
-      !read.isDimInBounds(0) || !read.isDimInBounds(1) ||
+      !(read.isDimInBounds(0) || hasRowsOfLanes(read, lanes)) ||
+      !read.isDimInBounds(1) ||
       !(type.getElementType().isF16() || type.getElementType().isBF16() ||
         type.getElementType().isF32()))
     return rejectForLanes(read);
@@ -414,12 +434,15 @@ static Value storeFirstFactor(Value vector, LaneValues &lanes) {
   auto type = cast<VectorType>(vector.getType());
   auto space = gpu::AddressSpaceAttr::get(
       b.getContext(), gpu::GPUDialect::getWorkgroupAddressSpace());
-  Value buffer = lanes.memory.allocate(MemRefType::get(
-      {type.getDimSize(0), type.getDimSize(1) + 4}, type.getElementType(),
-      MemRefLayoutAttrInterface{}, space));
+  int64_t rows = lanes.isTransposed ? kRowsOfTranspose : type.getDimSize(0),
+          columns = type.getDimSize(1);
+  Value buffer = lanes.memory.allocate(
+      MemRefType::get({rows, columns + 4}, type.getElementType(),
+                      MemRefLayoutAttrInterface{}, space));
   Value memory = memref::SubViewOp::create(
       b, buffer, b.zeros(2),
-      getAsIndexOpFoldResult(b.getContext(), type.getShape()), b.ones(2));
+      getAsIndexOpFoldResult(b.getContext(), ArrayRef({rows, columns})),
+      b.ones(2));
   // What it held before may still be read.
   gpu::BarrierOp::create(b);
   Value zeros[] = {b.index(0), b.index(0)};

@@ -21,6 +21,7 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace mlir::attn {
 #define GEN_PASS_DEF_COPYTOWORKGROUP
@@ -103,24 +104,37 @@ public:
     });
     int64_t queryBytes = 0;
     for (vector::TransferReadOp read : queries)
-      queryBytes += getTileBytes(threads, ConvertedRows(read).getType());
+      queryBytes += getTileBytes(threads, getTypeOfQueries(read));
     for (auto &[loop, reads] : ofLoops)
       if (failed(stageLoop(cast<scf::ForOp>(loop), reads, threads, queryBytes,
                            warpRows)))
         llvm::append_range(others, reads);
     for (vector::TransferReadOp read : others)
-      readTile(read, copy(read));
+      readTile(read, copy(read, ConvertedRows(read).getType()));
     for (vector::TransferReadOp read : queries)
-      readWhereUsed(read, copy(read));
+      readWhereUsed(read, copy(read, getTypeOfQueries(read)));
   }
 
 private:
-  /// Copies a tile where it is read, and waits.
-  Value copy(vector::TransferReadOp read) {
+  /// The rows that are copied: of f32, where a warp has few, those that there
+  /// may be, in fours, as they are copied.
+  VectorType getTypeOfQueries(vector::TransferReadOp read) {
+    VectorType type = ConvertedRows(read).getType();
+    if (!type.getElementType().isF32() ||
+        !computesTranspose(threads.launch, warpRows))
+      return type;
+    constexpr int64_t kRowsAtOnce = 4;
+    int64_t most = std::max<int64_t>(*getMostRows(threads.launch), 1);
+    return VectorType::get(
+        {int64_t(llvm::alignTo(most, kRowsAtOnce)), type.getDimSize(1)},
+        type.getElementType());
+  }
+
+  /// Copies a tile of `type` where it is read, and waits.
+  Value copy(vector::TransferReadOp read, VectorType type) {
     OpBuilder builder(read);
     IndexBuilder b(read.getLoc(), builder);
     ConvertedRows rows(read);
-    VectorType type = rows.getType();
     // What the memory held before may still be read.
     auto barrier = gpu::BarrierOp::create(b);
     Value buffer = findBuffer(barrier, type);

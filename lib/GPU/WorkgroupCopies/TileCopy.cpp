@@ -439,7 +439,9 @@ void attn::readTile(vector::TransferReadOp read, Value tile) {
   VectorType type = rows.getType();
   if (cast<MemRefType>(tile.getType()).getRank() > 2)
     return rows.replaceWith(ReadPanelsOp::create(b, type, tile));
+  bool hasAllRows =
+      cast<MemRefType>(tile.getType()).getDimSize(0) >= type.getDimSize(0);
   rows.replaceWith(vector::TransferReadOp::create(
       b, type, tile, ValueRange{b.index(0), b.index(0)},
-      b.zero(type.getElementType()), std::array{true, true}));
+      b.zero(type.getElementType()), std::array{hasAllRows, true}));
 }
