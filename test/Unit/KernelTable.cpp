@@ -34,12 +34,15 @@ using namespace attn::test;
 
 namespace {
 
-/// A kernel of any number of queries, of which only the launch for many is in
-/// the table, or of one query.
+/// How many queries a kernel has: any number, of which only the launch for many
+/// is in the table; so few that tiles of 32 rows a warp would leave
+/// multiprocessors without one; or one.
+enum class Queries { any, few, one };
+
 struct Variant {
   const char *name;
   const char *attributes;
-  bool hasOneQuery = false;
+  Queries queries = Queries::any;
   const char *parameters = ""; ///< What attributes refer to.
 };
 constexpr Variant variants[] = {
@@ -47,9 +50,10 @@ constexpr Variant variants[] = {
     {"causal", "mask causal"},
     {"window", "mask causal, sliding_window(256, 0)"},
     {"softcap", "score softcap(20.0) mask causal"},
-    {"decode", "offset(bottom_right) mask causal", /*hasOneQuery=*/true},
+    {"few", "", Queries::few},
+    {"decode", "offset(bottom_right) mask causal", Queries::one},
     {"packed", "sequences(%cq, %ck : tensor<?xi32>, tensor<?xi32>) mask causal",
-     /*hasOneQuery=*/false, ", %cq: tensor<?xi32>, %ck: tensor<?xi32>"},
+     Queries::any, ", %cq: tensor<?xi32>, %ck: tensor<?xi32>"},
 };
 
 constexpr const char *numberNames[] = {
@@ -70,8 +74,8 @@ std::string describeTarget(const std::string &architecture) {
 std::string writeKernel(const std::string &element, int headSize,
                         const Variant &variant, const std::string &target) {
   std::string text = R"(
-!queries = tensor<?x8xLENGTHxHEADxTYPE>
-!keys = tensor<?x2x?xHEADxTYPE>
+!queries = tensor<BATCHx8xLENGTHxHEADxTYPE>
+!keys = tensor<BATCHx2x?xHEADxTYPE>
 module attributes {attn.target = #attn.target<TARGET>} {
 func.func @attend(%query: !queries, %key: !keys, %value: !keys
                   PARAMETERS) -> !queries {
@@ -87,9 +91,16 @@ func.func @attend(%query: !queries, %key: !keys, %value: !keys
 })";
   text = replaceAll(text, "TARGET", target);
   text = replaceAll(text, "HEAD", std::to_string(headSize));
-  text = replaceAll(text, "LENGTH", variant.hasOneQuery ? "1" : "?");
-  text = replaceAll(text, "SIZES",
-                    variant.hasOneQuery ? "%batch" : "%batch, %length");
+  struct Sizes {
+    const char *batch, *length, *dynamic;
+  };
+  Sizes sizes = variant.queries == Queries::any
+                    ? Sizes{"?", "?", "%batch, %length"}
+                : variant.queries == Queries::few ? Sizes{"1", "133", ""}
+                                                  : Sizes{"?", "1", "%batch"};
+  text = replaceAll(text, "BATCH", sizes.batch);
+  text = replaceAll(text, "LENGTH", sizes.length);
+  text = replaceAll(text, "SIZES", sizes.dynamic);
   text = replaceAll(text, "PARAMETERS", variant.parameters);
   text = replaceAll(text, "ATTRIBUTES", variant.attributes);
   return replaceAll(text, "TYPE", element);
@@ -102,7 +113,7 @@ findLaunches(mlir::ModuleOp module, const Variant &variant) {
   llvm::SmallVector<mlir::gpu::LaunchFuncOp> launches;
   module.walk(
       [&](mlir::gpu::LaunchFuncOp launch) { launches.push_back(launch); });
-  if (!variant.hasOneQuery)
+  if (variant.queries == Queries::any)
     launches = {launches.back()};
   return launches;
 }

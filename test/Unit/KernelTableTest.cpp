@@ -90,6 +90,14 @@ static void expectFewOfWarp(const KernelConfiguration &key,
     // 64 or 32 keys.
     EXPECT_LE(numbers[instructions], isShort ? 400 : 200);
     EXPECT_GE(numbers[workgroups], 8);
+  } else if (key.variant == "few") {
+    // 16 queries and 64 or 32 keys.
+    if (key.architecture != "sm_90a") // It has room for more stages.
+      EXPECT_EQ(numbers[sharedBytes], isShort ? 36864 : 69632);
+    if (isShort)
+      EXPECT_LE(numbers[registers], 168);
+    EXPECT_GE(numbers[workgroups], isShort ? 3 : 2);
+    EXPECT_LE(numbers[exposedEx2], 12);
   } else if (key.variant == "full" || key.variant == "causal") {
     // 32 queries and 64 or 32 keys.
     EXPECT_LE(numbers[instructions], isShort ? 600 : 530);
@@ -106,7 +114,8 @@ TEST(KernelTable, HasNothingSlow) {
     EXPECT_GT(numbers[products], 0);
     // Others copy for warpgroups, of which each product is one of 16 along K.
     // FlashAttention-3 has 482 instructions for 128 keys.
-    if (key.architecture == "sm_90a" && key.variant != "decode") {
+    bool isOfMany = key.variant != "few" && key.variant != "decode";
+    if (key.architecture == "sm_90a" && isOfMany) {
       EXPECT_EQ(numbers[products], key.headSize / 16 + 128 / 16);
       EXPECT_EQ(numbers[cpAsync] + numbers[ldmatrix] + numbers[barriers], 0);
       EXPECT_LE(numbers[registers], 168);
