@@ -14,8 +14,6 @@
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/IR/PatternMatch.h"
 
-#include "llvm/Support/MathExtras.h"
-
 namespace mlir::attn {
 #define GEN_PASS_DEF_MULTITOKENTOSTRIPS
 #include "lib/MultiToken/Passes.h.inc"

@@ -150,10 +150,10 @@ TEST_F(CaseRunOnMock, ChecksKernelsOfManyQueries) {
       each = found;
   ASSERT_EQ(each.type, ElementType::f16);
   EXPECT_FALSE(run()); // Nothing is computed.
+  // Two warpgroups that multiply, and one that copies.
   EXPECT_TRUE(
       std::ranges::any_of(driver.launches, [](const MockLaunch &launch) {
-        return launch.block[0] ==
-               3 * 128; // Two warpgroups, and their producers.
+        return launch.block[0] == 3 * 128;
       }));
 }
 
