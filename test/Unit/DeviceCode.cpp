@@ -367,3 +367,34 @@ test::findHotPath(const std::vector<DeviceInstruction> &code) {
   hot.narrowAccesses = count(wide, isNarrow);
   return hot;
 }
+
+std::optional<PTXCounts> test::countPTX(const std::string &ptx,
+                                        const std::string &kernel) {
+  static const std::regex instruction(
+      R"(^\s*(@!?%\w+\s+)?([a-z][\w.:]*)[\s;].*)"),
+      narrow(R"(^(ld|st)\.(\w+\.)*global(\.\w+)*\.[bsuf](8|16)$)"),
+      vector(R"(\.v[248]\.)");
+  std::size_t entry = ptx.find(".entry " + kernel + "(");
+  if (entry == std::string::npos)
+    return std::nullopt;
+  PTXCounts counts;
+  long ofMatrices = 0, fused = 0, depth = 0;
+  // Assembly that is inline may be in braces of its own.
+  std::istringstream lines(ptx.substr(ptx.find("\n{", entry) + 1));
+  for (std::string line; std::getline(lines, line);) {
+    depth += std::ranges::count(line, '{') - std::ranges::count(line, '}');
+    if (depth == 0)
+      break;
+    std::smatch parts;
+    if (!std::regex_match(line, parts, instruction))
+      continue;
+    ++counts.instructions;
+    std::string name = parts[2];
+    ofMatrices += name.starts_with("mma.") || name.starts_with("wgmma.mma_");
+    fused += name.starts_with("fma.rn.f32");
+    counts.narrowAccesses +=
+        std::regex_match(name, narrow) && !std::regex_search(name, vector);
+  }
+  counts.products = ofMatrices ? ofMatrices : fused;
+  return counts;
+}

@@ -58,6 +58,20 @@ std::vector<DeviceInstruction> readKernel(const std::string &disassembly,
 /// Nothing if no loop that ends has a product.
 std::optional<HotPath> findHotPath(const std::vector<DeviceInstruction> &code);
 
+/// What PTX says of a kernel without an assembler: of all its instructions,
+/// those of rare paths as well, since what is hot is seen in machine code
+/// alone.
+struct PTXCounts {
+  long instructions = 0;
+  long products =
+      0; ///< As in `HotPath`: mma, of a warp or a warpgroup, or fma.
+  long narrowAccesses = 0; ///< Of 1 or 2 bytes, to global memory.
+};
+
+/// Nothing if the text has no such kernel.
+std::optional<PTXCounts> countPTX(const std::string &ptx,
+                                  const std::string &kernel);
+
 /// Runs nvdisasm on machine code.
 Expected<std::string> disassemble(const std::string &nvdisasm,
                                   const std::string &cubin);

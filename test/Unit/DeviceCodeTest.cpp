@@ -153,4 +153,47 @@ HMMA.16816.F32 R8, R4, R6, R8
 EXIT)")));
 }
 
+/// What is declared, labels and comments are no instructions.
+TEST(DeviceCode, CountsPTX) {
+  const std::string text = R"(
+.visible .entry other(
+)
+{
+	st.global.b16 	[%rd1], %rs1;
+	ret;
+}
+.visible .entry kernel(
+	.param .u64 .ptr .align 1 kernel_param_0
+)
+.reqntid 128, 1, 1
+{
+	.reg .b16 	%rs<25>;
+	ld.param.b64 	%rd1, [kernel_param_0];
+$L__BB1_1:
+	// begin inline asm
+	mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%r1}, {%r2}, {%r3}, {%r4};
+	// end inline asm
+	// begin inline asm
+	{
+.reg .b64 lhs, rhs;
+wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 {%f1}, {%r1}, rhs, 1, 1, 1, 1;
+}
+	// end inline asm
+	fma.rn.f32 	%r1, %r2, %r3, %r4;
+	ld.global.nc.b8 	%rs1, [%rd1];
+	@%p1 st.global.b16 	[%rd1], %rs1;
+	st.global.v2.b16 	[%rd1], {%rs1, %rs2};
+	st.shared.b16 	[%r1], %rs1;
+	@!%p1 bra 	$L__BB1_1;
+	ret;
+}
+)";
+  std::optional<PTXCounts> counts = countPTX(text, "kernel");
+  ASSERT_TRUE(counts);
+  EXPECT_EQ(counts->instructions, 10);
+  EXPECT_EQ(counts->products, 2);
+  EXPECT_EQ(counts->narrowAccesses, 2);
+  EXPECT_FALSE(countPTX(text, "kern"));
+}
+
 } // namespace

@@ -56,11 +56,16 @@ constexpr Variant variants[] = {
      Queries::any, ", %cq: tensor<?xi32>, %ck: tensor<?xi32>"},
 };
 
-constexpr const char *numberNames[] = {
-    "shared_bytes", "registers", "spill_bytes", "workgroups",
-    "instructions", "integer",   "products",    "ldmatrix",
-    "cp_async",     "barriers",  "shfl",        "spills",
-    "exposed_ex2",  "narrow",    "lds",         "waits"};
+constexpr const char *numberNames[] = {"shared_bytes", "ptx_instructions",
+                                       "ptx_products", "ptx_narrow",
+                                       "registers",    "spill_bytes",
+                                       "workgroups",   "instructions",
+                                       "integer",      "products",
+                                       "ldmatrix",     "cp_async",
+                                       "barriers",     "shfl",
+                                       "spills",       "exposed_ex2",
+                                       "narrow",       "lds",
+                                       "waits"};
 static_assert(std::size(numberNames) == numKernelNumbers);
 
 /// With the workgroup memory of sm_80, which sm_90 has more of, unless it is
@@ -171,6 +176,15 @@ Status measureModule(mlir::gpu::GPUModuleOp kernels,
   if (!code)
     return std::move(code).error();
   result.toPTX += Clock::now() - start;
+  KernelNumbers &numbers = result.numbers;
+  for (const std::string &name : names) {
+    std::optional<PTXCounts> counts = countPTX(code->ptx, name);
+    if (!counts)
+      return Error{"no PTX of '" + name + "'", {}};
+    numbers[ptxInstructions] += counts->instructions;
+    numbers[ptxProducts] += counts->products;
+    numbers[ptxNarrow] += counts->narrowAccesses;
+  }
   if (!tools)
     return {};
   start = Clock::now();
@@ -181,7 +195,6 @@ Status measureModule(mlir::gpu::GPUModuleOp kernels,
   if (!assembly->slowness.empty())
     return Error{assembly->slowness, {}};
   result.toMachineCode += Clock::now() - start;
-  KernelNumbers &numbers = result.numbers;
   for (const cuda::KernelResources &kernel :
        cuda::readResources(assembly->log)) {
     if (!names.contains(kernel.name))

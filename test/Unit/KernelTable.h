@@ -36,11 +36,16 @@ struct KernelConfiguration {
   auto operator<=>(const KernelConfiguration &) const = default;
 };
 
-/// Columns of the table with numbers. All but the first are of machine code. Of
-/// `HotPath`, of all launches in sum.
+/// Columns of the table with numbers: first those that are known without an
+/// assembler, the memory of a block and `PTXCounts`, then those of machine
+/// code. Of `PTXCounts` and `HotPath`, of all launches in sum.
 enum KernelNumber {
   sharedBytes, ///< Of a block, dynamic.
-  registers,
+  ptxInstructions,
+  ptxProducts,
+  ptxNarrow,
+  firstOfMachineCode,
+  registers = firstOfMachineCode,
   spillBytes, ///< Stored and loaded.
   workgroups, ///< That a multiprocessor has room for, at least.
   instructions,
@@ -84,8 +89,8 @@ struct Mutation {
   std::function<void(mlir::Operation *module)> apply;
 };
 
-/// Lowers and compiles attention of each of `architectures`. Without tools only
-/// `sharedBytes` is known.
+/// Lowers and compiles attention of each of `architectures`. Without tools the
+/// numbers before `firstOfMachineCode` are known.
 Expected<std::vector<MeasuredKernel>>
 measureKernels(const std::string &element, int headSize,
                const std::string &variant,
