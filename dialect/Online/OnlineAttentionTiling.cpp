@@ -74,6 +74,9 @@ FailureOr<OnlineAttentionOp> tileKeys(OpBuilder &b, OnlineAttentionOp op,
                                       ValueRange state,
                                       SmallVector<Operation *> &slices) {
   Location loc = op.getLoc();
+  if (op.isDelayed())
+    return op.emitOpError("is a block already, whose product is delayed: "
+                          "expected no tiles of it");
   if (op.getPackedValues() &&
       !isKnownMultiple(offset, OnlineAttentionOp::kKeysPerPack))
     return op.emitOpError()

@@ -225,6 +225,31 @@ LogicalResult verifyDropout(OnlineAttentionOp op) {
   return verifyDropoutRate(op, op.getDropoutRateAttr(), "dropout_rate");
 }
 
+LogicalResult verifyDelayed(OnlineAttentionOp op) {
+  if (!op.isDelayed()) {
+    if (op.getDelayedOnly())
+      return op.emitOpError(
+          "expected 'delayed_values' and 'delayed_only' together");
+    return success();
+  }
+  if (!op.getDelayedOnly())
+    return op.emitOpError(
+        "expected 'delayed_values' and 'delayed_only' together");
+  if (op.getLayout() != OnlineLayout::Mma || op.getValueScales() ||
+      op.hasDropout())
+    return op.emitOpError("operand 'delayed_values': expected layout<mma> "
+                          "without value_scales and dropout");
+  auto value = cast<RankedTensorType>(op.getValue().getType());
+  if (failed(verifyState(op, op.getDelayedValues(), "delayed_values",
+                         {-1, value.getDimSize(1)}, value.getElementType())))
+    return failure();
+  auto query = cast<RankedTensorType>(op.getQuery().getType());
+  if (failed(verifyState(op, op.getDelayedWeights(), "weights",
+                         {query.getDimSize(0), -1}, query.getElementType())))
+    return failure();
+  return verifyStaticSizes(op, op.getDelayedWeights(), "weights", 1, 2);
+}
+
 template <typename Op>
 LogicalResult verifyOnlineRegions(Op op, Type elementType) {
   return verifyScoreAndMask(op, op.getScoreRegion(), op.getScoreCaptures(),
@@ -277,12 +302,16 @@ void attn::printPointwiseRegion(OpAsmPrinter &printer, Operation *,
 //===----------------------------------------------------------------------===//
 
 LogicalResult OnlineAttentionOp::verify() {
-  if (getOuts().size() != 3)
-    return emitOpError() << "expected 3 operands 'outs' (accumulator, maximum "
-                            "and sum), got "
+  size_t expectedOuts = isDelayed() ? 4 : 3;
+  if (getOuts().size() != expectedOuts)
+    return emitOpError() << "expected " << expectedOuts
+                         << " operands 'outs' (accumulator, maximum"
+                         << (isDelayed() ? ", sum and weights), got "
+                                         : " and sum), got ")
                          << getOuts().size();
   if (failed(verifyLayout(*this)) || failed(verifyFactors(*this)) ||
-      failed(verifyOnlineState(*this)) || failed(verifyDropout(*this)))
+      failed(verifyOnlineState(*this)) || failed(verifyDropout(*this)) ||
+      failed(verifyDelayed(*this)))
     return failure();
   int64_t keys = cast<ShapedType>(getKey().getType()).getDimSize(0);
   int64_t rows = cast<ShapedType>(getValue().getType()).getDimSize(0);

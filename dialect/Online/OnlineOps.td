@@ -122,6 +122,19 @@ def Attn_OnlineAttentionOp : Attn_OnlineOp<"online_attention", [
     `attn.cache_read` from that of `first_key` on, which lie in several pages; of a
     block of keys, which is computed page by page.
 
+    With `delayed(values, only)`, in `mma`, `outs` has a fourth, W `(L, K)` of the
+    query's type: weights of the block before, whose `values` `(?, Dv)`, of the
+    type of `value`, are multiplied in place of the block's own. It becomes the
+    block's own weights, 0 behind its last key, which are not multiplied yet:
+
+    ```
+    O'[q,d]  = c[q] * (O[q,d] + sum over j of W[q,j] * values[j,d])
+    W'[q,j]  = P[j,q]
+    ```
+
+    Where `only` is true, the block has no keys of its own: only its product is
+    added, and W' is 0. Rows of `values` that are missing count as 0.
+
     `next_tile` is by how many positions the tile that comes next on a thread is
     further on, or 0 if there is none of the head: the keys that it sees and this
     one does not are fetched meanwhile.
@@ -138,7 +151,8 @@ def Attn_OnlineAttentionOp : Attn_OnlineOp<"online_attention", [
     Index:$num_queries, I1:$exact, Optional<I1>:$first,
     Optional<AnyFloat>:$scale, Optional<I64>:$dropout_seed,
     Optional<I32>:$dropout_call, Optional<Index>:$dropout_line,
-    Optional<Index>:$dropout_key, Variadic<AnyType>:$score_captures, Variadic<AnyType>:$mask_captures,
+    Optional<Index>:$dropout_key, Optional<AnyRankedTensor>:$delayed_values,
+    Optional<I1>:$delayed_only, Variadic<AnyType>:$score_captures, Variadic<AnyType>:$mask_captures,
     DefaultValuedAttr<Attn_OnlineLayoutAttr,
                       "::mlir::attn::OnlineLayout::Lanes">:$layout,
     UnitAttr:$packed_values, UnitAttr:$keeps_packs, UnitAttr:$in_pages,
@@ -158,6 +172,7 @@ def Attn_OnlineAttentionOp : Attn_OnlineOp<"online_attention", [
     `queries` `(` $num_queries `)` `exact` `(` $exact `)`
     (`first` `(` $first^ `)`)? (`scale` `(` $scale^ `:` type($scale) `)`)?
     (`dropout` `(` $dropout_rate^ `,` $dropout_seed `,` $dropout_call `,` $dropout_line (`,` $dropout_key^)? `)`)?
+    (`delayed` `(` $delayed_values^ `,` $delayed_only `:` type($delayed_values) `)`)?
     custom<PointwiseRegion>("\"score\"", $score_region, $score_captures,
                             type($score_captures))
     custom<PointwiseRegion>("\"mask\"", $mask_region, $mask_captures,
@@ -171,6 +186,10 @@ def Attn_OnlineAttentionOp : Attn_OnlineOp<"online_attention", [
     bool hasScore() { return !getScoreRegion().empty(); }
     bool hasMask() { return !getMaskRegion().empty(); }
     bool hasDropout() { return getDropoutRate().has_value(); }
+    /// Whether its product with values is added by the block behind it.
+    bool isDelayed() { return bool(getDelayedValues()); }
+    /// Of the block before, if it is delayed.
+    Value getDelayedWeights() { return getOuts()[3]; }
     /// The number that dropout has of a key, an index (A8).
     Value createDropoutKey(OpBuilder &builder, Value key);
     /// Whether query and O have a row for each query: in rows and for mma.

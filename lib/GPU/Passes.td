@@ -250,6 +250,23 @@ def ExternalizeSharedMemory
   }];
 }
 
+def DelayProducts : Pass<"attn-delay-products"> {
+  let summary = "Add the product of weights and values one block of keys later";
+  let description = [{
+    Where the plan says `warpgroups`, has an iteration of a loop over keys add the product
+    of the block before, as in FlashAttention-3 (arXiv:2407.08608): a warpgroup multiplies
+    while it makes the weights of its own block. The `attn.online_attention` of the loop
+    becomes `delayed`, and the loop carries its weights, in the query's type, and begins
+    with weights of 0 and no values. So it has one more iteration, if it has any, whose
+    block has no keys of its own. What that iteration knows of its keys, it knows of the
+    last block's.
+
+    Left as they are: the exact round (A13), values with scales, dropout, and loops in
+    which something else is done with the output.
+  }];
+  let dependentDialects = ["linalg::LinalgDialect", "tensor::TensorDialect"];
+}
+
 def ConvertOnlineToVector : Pass<"convert-online-to-vector"> {
   let summary = "Convert tiles of online attention to vectors for matrix units";
   let description = [{
@@ -286,9 +303,9 @@ def ConvertOnlineToVector : Pass<"convert-online-to-vector"> {
     nothing is rescaled, which is in a branch on `attn.any_in_warp`, before weights are
     computed. What a row becomes does not depend on others.
 
-    Where the plan says `warpgroups`, an iteration of a loop over keys adds the product of
-    the block before, whose weights the loop carries, and the last one has no keys: what
-    warpgroups multiply is under way while weights are computed.
+    Of a block that is `delayed`, both products come before what makes weights, and what a
+    product is rescaled by waits until it is there: what warpgroups multiply is under way
+    while weights are computed.
 
     Loops over tiles are mapped to workgroups, and stay loops where they have one
     iteration. Their `attn.warp_rows` is how many rows a warp has, the `lanes` of the

@@ -441,6 +441,8 @@ static LogicalResult decomposeOnline(RewriterBase &rewriter,
   if (!bound)
     return op.emitError("expected a constant bound of the number of keys: tile "
                         "the keys first");
+  if (op.isDelayed())
+    return op.emitError("delayed: has a lowering for GPUs alone");
   rewriter.setInsertionPoint(op);
   bool withIntegers = target.getQuantizeQueries() &&
                       hasIntegerScores(op, target.getBytesOfI8Dot());

@@ -43,6 +43,7 @@ static void addWorkgroupStage(OpPassManager &pm) {
   pm.addPass(attn::createAttentionToOnline());
   pm.addPass(attn::createTileKeys());
   pm.addPass(attn::createRangesToElements());
+  pm.addPass(attn::createDelayProducts());
 }
 
 /// Tiles of tensors to vectors of a workgroup, and those to scalars of its

@@ -1,4 +1,4 @@
-// RUN: attn-opt %s -convert-online-to-vector -canonicalize -cse \
+// RUN: attn-opt %s -attn-delay-products -convert-online-to-vector -canonicalize -cse \
 // RUN:   -mlir-print-local-scope | FileCheck %s
 
 !queries = tensor<64x64xf16>

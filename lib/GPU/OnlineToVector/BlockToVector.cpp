@@ -82,15 +82,12 @@ namespace {
 class BlockEmitter {
 public:
   BlockEmitter(OnlineAttentionOp op, OpBuilder &builder, int64_t keys,
-               bool hasExponents, const DelayedProduct *delayed)
+               bool hasExponents)
       : op(op), b(op.getLoc(), builder), f32(b.getF32Type()),
         query(op.getQueryMutable().get()),
         rows(cast<VectorType>(query.getType()).getDimSize(0)), keys(keys),
         state(op.getOuts()), fusedScale(findFusedScale(op)),
-        hasExponents(hasExponents), delayed(delayed) {
-    if (delayed)
-      state.push_back(delayed->weights);
-  }
+        hasExponents(hasExponents) {}
 
   using State = FailureOr<SmallVector<Value>>;
 
@@ -105,8 +102,8 @@ public:
                                       arith::ConstantIndexOp::create(b, keys));
     isMasked = b.createOrFold<arith::OrIOp>(facts.isPartial, isShort);
     Value isEmpty = facts.isEmpty;
-    if (delayed)
-      isEmpty = isEmpty ? b.bitOr(isEmpty, delayed->isLast) : delayed->isLast;
+    if (Value only = op.getDelayedOnly())
+      isEmpty = isEmpty ? b.bitOr(isEmpty, only) : only;
     auto emitUnlessEmpty = [&]() -> State {
       if (!isEmpty)
         return emitSteps();
@@ -122,8 +119,8 @@ public:
     // first product to the last, in which nothing waits for a branch.
     Value condition = isMasked;
     // What has no keys knows of its keys what the block before does.
-    if (delayed)
-      condition = b.bitOr(condition, delayed->isLast);
+    if (Value only = op.getDelayedOnly())
+      condition = b.bitOr(condition, only);
     return emitBranch(
         state, condition,
         [&] {
@@ -158,7 +155,7 @@ private:
   /// Of a block without keys.
   State emitNoKeys() {
     SmallVector<Value> after(state);
-    if (delayed) {
+    if (op.isDelayed()) {
       after[0] = emitDelayedProduct();
       after[3] =
           arith::ConstantOp::create(b, b.getZeroAttr(after[3].getType()));
@@ -167,21 +164,21 @@ private:
   }
 
   Value emitDelayedProduct() {
-    return contractValues(delayed->weights,
-                          read(delayed->values, /*scales=*/{}), state[0]);
+    return contractValues(op.getDelayedWeights(),
+                          read(op.getDelayedValues(), /*scales=*/{}), state[0]);
   }
 
   /// A delayed product begins right behind that of scores, and what it is
   /// multiplied by waits until it is there.
   State emitSteps() {
     Value products = emitScoreProducts();
-    Value sum = delayed ? emitDelayedProduct() : Value();
+    Value sum = op.isDelayed() ? emitDelayedProduct() : Value();
     FailureOr<Value> scores = emitScores(products);
     if (failed(scores))
       return failure();
     BlockSoftmax softmax = emitWeights(*scores);
     auto &[output, maximum, sums] = softmax.state;
-    if (delayed) {
+    if (op.isDelayed()) {
       Value weights = toFactor(softmax.weights); // Before the sum is there.
       output = emitWhereAny(softmax.grows, sum, softmax.factor);
       return SmallVector<Value>{output, maximum, sums, weights};
@@ -201,7 +198,7 @@ private:
   bool hasFewWarps() {
     PlanAttr plan = getPlan(op);
     int64_t ofWarp = plan && plan.getLanes() ? plan.getLanes() : kRowsOfWarp;
-    return !isExact() && !delayed && rows < kWarpsOfWorkgroup * ofWarp;
+    return !isExact() && !op.isDelayed() && rows < kWarpsOfWorkgroup * ofWarp;
   }
 
   /// The same, where only what makes scores, and what adds to the output, is in
@@ -255,7 +252,7 @@ private:
 
   BlockSoftmax emitWeights(Value scores) {
     auto order = SoftmaxOrder::MaximaFirst;
-    if (delayed)
+    if (op.isDelayed())
       order = SoftmaxOrder::WhileProductsRun;
     else if (hasFewWarps() && !getElementTypeOrSelf(query).isF32())
       order = SoftmaxOrder::WeightsFirst; // Products of f32 take longer anyway.
@@ -499,13 +496,12 @@ private:
   FloatType f32;
   Value query; ///< A vector by now.
   int64_t rows, keys;
-  SmallVector<Value> state; ///< Accumulator, maximum and sum; delayed weights.
+  SmallVector<Value> state; ///< Accumulator, maximum, sum and delayed weights.
   Value numKeys;
   Value positionScores;      ///< Memory for them, which branches share.
   Value isDefined, isMasked; ///< As in `BlockFacts`; keys may also be missing.
   std::optional<double> fusedScale;
   bool hasExponents; ///< In place of maxima.
-  const DelayedProduct *delayed;
   bool isMaskVectorized = true;
 };
 
@@ -513,7 +509,6 @@ private:
 
 FailureOr<SmallVector<Value>> attn::emitBlock(OpBuilder &b,
                                               OnlineAttentionOp op,
-                                              int64_t keys, bool hasExponents,
-                                              const DelayedProduct *delayed) {
-  return BlockEmitter(op, b, keys, hasExponents, delayed).emit();
+                                              int64_t keys, bool hasExponents) {
+  return BlockEmitter(op, b, keys, hasExponents).emit();
 }

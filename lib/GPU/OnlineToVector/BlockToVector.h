@@ -31,24 +31,14 @@ inline VectorType vectorOf(ArrayRef<int64_t> shape, Type element) {
   return VectorType::get(shape, element);
 }
 
-/// A product of the block before, which a block adds to its output.
-struct DelayedProduct {
-  Value weights; ///< A vector of the query's type, which a loop carries.
-  Value values;  ///< As of `op`, none of no block.
-  Value isLast;  ///< i1: whether the block itself has no keys.
-};
-
 /// Emits the attention of one block of at most `keys` keys; query and state of
-/// `op` are vectors, with heads of `padHeadSize`. Returns the state after it,
-/// whose output lacks the block's own product if it adds a `delayed` one: then
-/// its weights follow.
+/// `op` are vectors, with heads of `padHeadSize`. Returns the state after it.
 /// Sums are of rows, or of `kPartialSums` parts of each; maxima may be
 /// exponents of `emitExponents`. Emits an error for regions that have no form
 /// for vectors.
 FailureOr<SmallVector<Value>> emitBlock(OpBuilder &builder,
                                         OnlineAttentionOp op, int64_t keys,
-                                        bool hasExponents,
-                                        const DelayedProduct *delayed);
+                                        bool hasExponents);
 
 /// Whether the weights of a block are relative to a power of 2.
 bool isRelativeToPower(OnlineAttentionOp op);

@@ -26,13 +26,12 @@
 
 #include "dialect/AttnOps.h"
 #include "dialect/Shared/IndexBuilder.h"
-#include "dialect/Shared/KnownSizes.h"
+#include "lib/GPU/KeyLoops.h"
 #include "lib/GPU/LaunchAttributes.h"
 #include "lib/GPU/OnlineToVector/BlockToVector.h"
 #include "lib/GPU/OnlineToVector/RegionToVector.h"
 #include "lib/GPU/Passes.h"
 #include "lib/GPU/RareLoop.h"
-#include "lib/Memory/LaterIteration.h"
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -128,7 +127,6 @@ private:
     OnlineAttentionOp block = findOnlyBlock(loop);
     std::optional<unsigned> sums, maxima;
     if (block) {
-      delayProduct(loop, block);
       sums = findCarried(loop, block.getSum(), block.getResult(2));
       if (isRelativeToPower(block))
         maxima = findCarried(loop, block.getMaximum(), block.getResult(1));
@@ -149,102 +147,6 @@ private:
     if (maxima)
       addMaxima(loop.getResult(*maxima));
     return success();
-  }
-
-  /// Where warpgroups multiply, has iterations of a loop over keys add the
-  /// product of weights and values of the block before, which a warpgroup
-  /// computes while it makes weights of the next ones, as in FlashAttention-3.
-  /// So there is one more iteration, of no keys. The first one has weights of
-  /// 0, and values of 0, where none are before.
-  void delayProduct(scf::ForOp &loop, OnlineAttentionOp block) {
-    if (!isInWarpgroups(block) || !isFirstRound(block) ||
-        block.getValueScales() ||
-        !findCarried(loop, block.getAccumulator(), block.getResult(0)))
-      return;
-    b.setInsertionPoint(loop);
-    // Leaves operations without users.
-    if (!LaterIteration(b, loop, loop.getLowerBound()).get(block.getValue()))
-      return;
-    Value end = loop.getUpperBound(), begin = loop.getLowerBound();
-    Value later =
-        b.select(b.isLess(begin, end), b.add(end, loop.getStep()), end);
-    Value last = b.max(b.sub(end, 1), begin);
-    last = b.add(begin, b.mul(b.div(b.sub(last, begin), loop.getStep()),
-                              loop.getStep()));
-    Value none = b.zero(
-        vectorOf({cast<VectorType>(block.getQueryMutable().get().getType())
-                      .getDimSize(0),
-                  *getBlockKeys(block)},
-                 getElementTypeOrSelf(block.getKey())));
-    IRRewriter rewriter(b.getContext());
-    auto interface = cast<LoopLikeOpInterface>(*loop);
-    loop = cast<scf::ForOp>(*interface.replaceWithAdditionalIterOperands(
-        rewriter, none, /*replaceInitOperandUsesInLoop=*/false));
-    loop.setUpperBound(later);
-    // What the added iteration knows of its block, it knows of the last one.
-    Value iv = loop.getInductionVar();
-    b.setInsertionPointToStart(loop.getBody());
-    Value known = b.min(iv, last);
-    iv.replaceAllUsesExcept(known, known.getDefiningOp());
-    b.setInsertionPoint(block);
-    LaterIteration before(b, loop, b.max(b.sub(iv, loop.getStep()), begin));
-    Value values = before.get(block.getValue());
-    OpFoldResult rows = b.size(values, 0), zero = b.getIndexAttr(0),
-                 one = b.getIndexAttr(1);
-    rows = b.select(b.isEqual(iv, begin), 0, b.index(rows));
-    OpFoldResult columns = b.size(values, 1);
-    delayed[block] = {loop.getRegionIterArgs().back(),
-                      tensor::ExtractSliceOp::create(
-                          b, values, ArrayRef<OpFoldResult>{zero, zero},
-                          ArrayRef<OpFoldResult>{rows, columns},
-                          ArrayRef<OpFoldResult>{one, one}),
-                      b.compare(arith::CmpIPredicate::sge, iv, end)};
-    b.setInsertionPoint(loop);
-  }
-
-  /// Tiling inserts what a block gives into what there was, all of it.
-  void foldWholeInsertions(scf::ForOp loop) {
-    for (auto insert : llvm::make_early_inc_range(
-             loop.getBody()->getOps<tensor::InsertSliceOp>()))
-      if (SmallVector<Value> whole;
-          succeeded(b.tryFold(insert, whole)) && !whole.empty())
-        replace(insert, whole.front());
-  }
-
-  /// A multiple of what units multiply; nothing where there is no bound.
-  static std::optional<int64_t> getBlockKeys(OnlineAttentionOp op) {
-    std::optional<int64_t> bound = getKnownMost(op.getKey(), 0);
-    if (!bound)
-      return std::nullopt;
-    return int64_t(llvm::alignTo(std::max<int64_t>(1, *bound), kMatrixUnit));
-  }
-
-  static bool isInWarpgroups(OnlineAttentionOp op) {
-    PlanAttr plan = getPlan(op);
-    return plan && plan.getWarpgroups();
-  }
-
-  static bool isFirstRound(OnlineAttentionOp op) {
-    return matchPattern(op.getExact(), m_Zero());
-  }
-
-  static OnlineAttentionOp findOnlyBlock(scf::ForOp loop) {
-    auto blocks = loop.getBody()->getOps<OnlineAttentionOp>();
-    return llvm::hasSingleElement(blocks) ? *blocks.begin()
-                                          : OnlineAttentionOp();
-  }
-
-  /// Which value of a loop over keys is a part of the state before and after
-  /// its only block, if that alone does something with it.
-  static std::optional<unsigned> findCarried(scf::ForOp loop, Value part,
-                                             Value after) {
-    auto before = dyn_cast<BlockArgument>(part);
-    if (!before || !before.hasOneUse() || !after.hasOneUse())
-      return std::nullopt;
-    OpOperand *yielded = loop.getTiedLoopYieldedValue(before);
-    if (!yielded || yielded->get() != after)
-      return std::nullopt;
-    return yielded->getOperandNumber();
   }
 
   /// Makes a loop carry parts of sums, which are added up after it. Those that
@@ -416,16 +318,17 @@ private:
     if (auto loop = dyn_cast<scf::ForOp>(op->getParentOp());
         loop && matchPattern(op.getExact(), m_One()))
       loop->setAttr(kRareLoopAttr, b.getUnitAttr());
-    auto found = delayed.find(op);
-    DelayedProduct *product = found == delayed.end() ? nullptr : &found->second;
+    if (op.isDelayed() && !matchPattern(op.getExact(), m_Zero()))
+      return op.emitOpError("is lowered with 'delayed' products only where "
+                            "'exact' is false");
+    if (op.isDelayed() &&
+        cast<VectorType>(op.getDelayedWeights().getType()).getDimSize(1) !=
+            *keys)
+      return op.emitOpError("expected delayed weights of ") << *keys << " keys";
     FailureOr<SmallVector<Value>> state =
-        emitBlock(b, op, *keys, withExponents.contains(op), product);
+        emitBlock(b, op, *keys, withExponents.contains(op));
     if (failed(state))
       return failure();
-    if (product)
-      cast<scf::ForOp>(op->getParentOp())
-          .getTiedLoopYieldedValue(cast<BlockArgument>(product->weights))
-          ->set(state->pop_back_val());
     op->replaceAllUsesWith(*state);
     op.erase();
     return success();
@@ -479,8 +382,6 @@ private:
   IndexBuilder b;
   /// Blocks of loops that carry exponents in place of maxima.
   llvm::SmallPtrSet<Operation *, 4> withExponents;
-  /// What blocks add of those before.
-  llvm::SmallDenseMap<Operation *, DelayedProduct> delayed;
 };
 
 /// `text` with "?" for every number.

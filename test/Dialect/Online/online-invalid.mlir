@@ -987,7 +987,7 @@ func.func @dropout_without_rate(%q: tensor<16x8xf32>, %k: tensor<9x16xf32>, %v: 
     %o: tensor<4x8xf32>, %m: tensor<8xf32>, %n: index, %e: i1, %seed: i64) {
   // expected-error @below {{'attn.online_attention' op expected 'dropout_rate', 'dropout_seed', 'dropout_call' and 'dropout_line' together}}
   %r:3 = "attn.online_attention"(%q, %k, %v, %o, %m, %m, %n, %n, %n, %n, %n, %e, %seed)
-      <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 3, 1, 1, 1, 1, 1, 1, 0, 0, 1, 0, 0, 0, 0, 0>}>
+      <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 3, 1, 1, 1, 1, 1, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0>}>
       ({}, {}) : (tensor<16x8xf32>, tensor<9x16xf32>, tensor<9x4xf32>, tensor<4x8xf32>, tensor<8xf32>,
                   tensor<8xf32>, index, index, index, index, index, i1, i64)
       -> (tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>)

@@ -15,7 +15,7 @@
 // CHECK-SAME: -> tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>{{$}}
 // CHECK: return %[[R]]#0, %[[R]]#1, %[[R]]#2
 // GENERIC-LABEL: sym_name = "plain"
-// GENERIC: "attn.online_attention"({{.*}}) <{layout = #attn.layout<lanes>, next_tile = 0 : i64, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 3, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0>}> ({
+// GENERIC: "attn.online_attention"({{.*}}) <{layout = #attn.layout<lanes>, next_tile = 0 : i64, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 3, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>}> ({
 // GENERIC-NEXT: }, {
 // GENERIC-NEXT: })
 func.func @plain(%q: tensor<16x8xf32>, %k: tensor<?x16xf32>,
