@@ -25,7 +25,8 @@ static int64_t chooseKeysForMatrixUnits(int64_t size) {
 }
 
 int64_t attn::chooseKeysOfBlock(OnlineLayout layout, Type type, Type stored,
-                                int64_t size, const CacheModel &model) {
+                                int64_t rows, int64_t size,
+                                const CacheModel &model) {
   size = std::max<int64_t>(size, 1);
   // Matrix units do not multiply f32. Whatever is stored, tiles are of it, and
   // none leaves the unit that parts of keys are made of. What they are copied
@@ -36,7 +37,11 @@ int64_t attn::chooseKeysOfBlock(OnlineLayout layout, Type type, Type stored,
         kMostKeysOfBlock);
   if (layout == OnlineLayout::Rows) {
     int64_t bytes = size * stored.getIntOrFloatBitWidth() / 8;
-    return model.getStreamedKeys(bytes, isa<IntegerType>(stored));
+    if (isa<IntegerType>(stored))
+      return model.getStreamedKeys(bytes, /*isInteger=*/true);
+    // Converting 8 bits takes longer than reading them: they count as 16.
+    int64_t bits = std::max(stored.getIntOrFloatBitWidth(), 16u);
+    return model.getStreamedKeys(bytes, /*isInteger=*/false, rows * 8 / bits);
   }
   if (layout == OnlineLayout::Mma)
     return chooseKeysForMatrixUnits(size);

@@ -13,10 +13,11 @@
 
 namespace mlir::attn {
 
-/// Keys of a block that are read as `stored`, of attention on `type`. The
-/// longer row of a key and a value has `size` elements.
+/// Keys of a block that are read as `stored`, of attention on `type`, for
+/// `rows` queries, which count in the layout `rows` alone. The longer row of a
+/// key and a value has `size` elements.
 int64_t chooseKeysOfBlock(OnlineLayout layout, Type type, Type stored,
-                          int64_t size, const CacheModel &model);
+                          int64_t rows, int64_t size, const CacheModel &model);
 
 } // namespace mlir::attn
 

@@ -40,9 +40,16 @@ int64_t CacheModel::getConvertedKeys(int64_t size) const {
   return floorToPower(floorToPower(target.getL1Bytes()) / 2 / bytesOfRow);
 }
 
-int64_t CacheModel::getStreamedKeys(int64_t bytes, bool isInteger) const {
+int64_t CacheModel::getStreamedKeys(int64_t bytes, bool isInteger,
+                                    int64_t products) const {
   auto underWay = int64_t(llvm::bit_ceil(uint64_t(getBytesUnderWay())));
   int64_t turn = std::max(underWay / (isInteger ? 2 : 4), kBytesOfRun);
+  constexpr int64_t kWidest = 16; // Lanes, of 512 bits.
+  constexpr int64_t kLongest = 4;
+  turn *=
+      std::clamp<int64_t>(products * target.getLanes() / kWidest, 1, kLongest);
+  if (products == 0 && underWay / 4 >= kBytesOfRun)
+    turn /= 2;
   constexpr int64_t kLeast = 8; // As rows of scores come.
   constexpr int64_t kMost = 256;
   return std::clamp<int64_t>(floorToPower(turn / bytes), kLeast, kMost);

@@ -68,8 +68,15 @@ public:
   /// Keys of a block of which each row has `bytes`. Products of keys and of
   /// values fetch for each other: in turns of a fourth of what is under way,
   /// neither finds its lines late. Integers wait for conversions in any case,
-  /// so that theirs are twice as long. Turns shorter than a run save nothing.
-  int64_t getStreamedKeys(int64_t bytes, bool isInteger) const;
+  /// so that theirs are twice as long.
+  /// Where each byte has several `products`, with rows that share keys, turns
+  /// are as much longer: they take longer than reading it, and what is done
+  /// once for a block, as sums across lanes, counts, the more the wider vectors
+  /// are. Turns shorter than a run save nothing, unless a byte has less than
+  /// one product and much has to be under way: then half of one has products of
+  /// both at once among the instructions that a processor looks at.
+  int64_t getStreamedKeys(int64_t bytes, bool isInteger,
+                          int64_t products = 1) const;
   /// Keys of a chunk: so many blocks that merging its state with others takes
   /// no time to speak of.
   int64_t getChunk() const;

@@ -401,8 +401,11 @@ int64_t AttentionPlanner::chooseKeys() {
     if (int64_t keys = chooseKeysForTallWarps(valueSize, op.hasScore()))
       return keys;
   int64_t size = std::max(headSize, valueSize);
-  int64_t keys = chooseKeysOfBlock(layout, op.getElementType(),
-                                   getStoredType(op.getKey()), size, model);
+  // Of any number of queries, one is what comes most often.
+  int64_t usual = count.isExact ? rows : std::min(rows, heads);
+  int64_t keys =
+      chooseKeysOfBlock(layout, op.getElementType(), getStoredType(op.getKey()),
+                        usual, size, model);
   if (!isForGPU() || op.getElementType().isF32())
     return keys;
   // Fewer where a workgroup has few warps, so that more of them have room.
@@ -491,7 +494,7 @@ FailureOr<PlanAttr> AttentionPlanner::planRest() {
   if (!saidOfRest && restRows == 0)
     return PlanAttr();
   int64_t restKeys = chooseKeysOfBlock(OnlineLayout::Rows, op.getElementType(),
-                                       getStoredType(op.getKey()),
+                                       getStoredType(op.getKey()), restRows,
                                        std::max(headSize, valueSize), model);
   if (saidOfRest && saidOfRest.getKeys())
     restKeys = saidOfRest.getKeys();
@@ -670,9 +673,9 @@ FailureOr<PlanAttr> attn::planOnline(OnlineAttentionOp op) {
   int64_t keys =
       said && said.getKeys()
           ? said.getKeys()
-          : chooseKeysOfBlock(op.getLayout(), type, key.getElementType(),
-                              std::max(key.getDimSize(1), value.getDimSize(1)),
-                              model);
+          : chooseKeysOfBlock(
+                op.getLayout(), type, key.getElementType(), op.getNumRows(),
+                std::max(key.getDimSize(1), value.getDimSize(1)), model);
   bool isSplit = op.getLayout() != OnlineLayout::Mma && !isInParallelLoop(op);
   int64_t chunk = said && said.getChunk() ? said.getChunk()
                   : isSplit               ? model.getChunk()

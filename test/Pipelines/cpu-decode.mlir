@@ -53,7 +53,7 @@
 // BUFFERS: scf.while
 // BUFFERS: scf.for
 // BUFFERS: linalg.generic {{.*}} ins(%{{.*}}, %{{.*}} : memref<?x64x[[TYPE]], {{.*}}, memref<4x64xf32{{.*}}) outs(%{{.*}} : memref<?x4xf32,
-// BUFFERS: attn.online_softmax outs({{.*}} : memref<{{16|32}}x16xf32>, memref<16xf32>, memref<16xf32>, memref<16xf32>)
+// BUFFERS: attn.online_softmax outs({{.*}} : memref<{{16|64}}x16xf32>, memref<16xf32>, memref<16xf32>, memref<16xf32>)
 // BUFFERS: linalg.generic {{.*}} ins(%{{.*}}, %{{.*}} : memref<?x4xf32, {{.*}}, memref<?x64x[[TYPE]], {{.*}}) outs(%{{.*}} : memref<4x64xf32
 
 // Everything in vectors.
