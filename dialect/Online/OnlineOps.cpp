@@ -226,28 +226,32 @@ LogicalResult verifyDropout(OnlineAttentionOp op) {
 }
 
 LogicalResult verifyDelayed(OnlineAttentionOp op) {
-  if (!op.isDelayed()) {
-    if (op.getDelayedOnly())
-      return op.emitOpError(
-          "expected 'delayed_values' and 'delayed_only' together");
-    return success();
-  }
-  if (!op.getDelayedOnly())
+  if (op.isDelayed() != bool(op.getDelayedOnly()))
     return op.emitOpError(
         "expected 'delayed_values' and 'delayed_only' together");
+  if (!op.isDelayed())
+    return success();
   if (op.getLayout() != OnlineLayout::Mma || op.getValueScales() ||
       op.hasDropout())
     return op.emitOpError("operand 'delayed_values': expected layout<mma> "
                           "without value_scales and dropout");
   auto value = cast<RankedTensorType>(op.getValue().getType());
-  if (failed(verifyState(op, op.getDelayedValues(), "delayed_values",
-                         {-1, value.getDimSize(1)}, value.getElementType())))
-    return failure();
   auto query = cast<RankedTensorType>(op.getQuery().getType());
-  if (failed(verifyState(op, op.getDelayedWeights(), "weights",
-                         {query.getDimSize(0), -1}, query.getElementType())))
+  if (failed(verifyState(op, op.getDelayedValues(), "delayed_values",
+                         {-1, value.getDimSize(1)}, value.getElementType())) ||
+      failed(verifyState(op, op.getDelayedWeights(), "weights",
+                         {query.getDimSize(0), -1}, query.getElementType())) ||
+      failed(verifyStaticSizes(op, op.getDelayedWeights(), "weights", 1, 2)))
     return failure();
-  return verifyStaticSizes(op, op.getDelayedWeights(), "weights", 1, 2);
+  int64_t most =
+      cast<ShapedType>(op.getDelayedWeights().getType()).getDimSize(1);
+  for (auto [rows, name] : {std::pair(op.getKey(), "key"),
+                            std::pair(op.getDelayedValues(), "delayed_values")})
+    if (auto type = cast<ShapedType>(rows.getType());
+        !type.isDynamicDim(0) && type.getDimSize(0) > most)
+      return op.emitOpError() << "operand '" << name << "': expected at most "
+                              << most << " rows as 'weights', got " << type;
+  return success();
 }
 
 template <typename Op>

@@ -122,18 +122,19 @@ def Attn_OnlineAttentionOp : Attn_OnlineOp<"online_attention", [
     `attn.cache_read` from that of `first_key` on, which lie in several pages; of a
     block of keys, which is computed page by page.
 
-    With `delayed(values, only)`, in `mma`, `outs` has a fourth, W `(L, K)` of the
-    query's type: weights of the block before, whose `values` `(?, Dv)`, of the
-    type of `value`, are multiplied in place of the block's own. It becomes the
-    block's own weights, 0 behind its last key, which are not multiplied yet:
+    With `delayed(values, only)`, in `mma`, `outs` has a fourth tensor, W `(L, K)` of
+    the query's type: the weights of the block before, whose `values` `(?, Dv)` are of
+    the type of `value`, and of at most K rows. The op adds that product in place of its
+    own, and gives its own weights, of at most K keys and 0 after the last one, to the
+    next block:
 
     ```
     O'[q,d]  = c[q] * (O[q,d] + sum over j of W[q,j] * values[j,d])
     W'[q,j]  = P[j,q]
     ```
 
-    Where `only` is true, the block has no keys of its own: only its product is
-    added, and W' is 0. Rows of `values` that are missing count as 0.
+    Where `only` is true, its own keys count as none: c is 1, m and l stay what they
+    are, and W' is 0. Rows of `values` that are missing count as 0.
 
     `next_tile` is by how many positions the tile that comes next on a thread is
     further on, or 0 if there is none of the head: the keys that it sees and this
@@ -186,7 +187,7 @@ def Attn_OnlineAttentionOp : Attn_OnlineOp<"online_attention", [
     bool hasScore() { return !getScoreRegion().empty(); }
     bool hasMask() { return !getMaskRegion().empty(); }
     bool hasDropout() { return getDropoutRate().has_value(); }
-    /// Whether its product with values is added by the block behind it.
+    /// Whether its product with values is added by the next block.
     bool isDelayed() { return bool(getDelayedValues()); }
     /// Of the block before, if it is delayed.
     Value getDelayedWeights() { return getOuts()[3]; }

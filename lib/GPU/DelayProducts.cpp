@@ -15,6 +15,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace mlir::attn {
 #define GEN_PASS_DEF_DELAYPRODUCTS
@@ -24,18 +25,24 @@ namespace mlir::attn {
 using namespace mlir;
 using namespace mlir::attn;
 
-/// Whether a block may be computed without its own product: in the exact round,
-/// products are not of matrices, and dropout is of the keys at hand.
+/// Whether an iteration may leave its product to the next one: which runs once
+/// more than there are blocks, and so may change nothing but the state. Exact
+/// products are not of matrices. Scales and dropout would have to be those of
+/// the block before, too.
 static bool mayDelay(scf::ForOp loop, OnlineAttentionOp block) {
-  PlanAttr plan = getPlan(block);
-  return plan && plan.getWarpgroups() &&
-         matchPattern(block.getExact(), m_Zero()) && !block.isDelayed() &&
-         !block.getValueScales() && !block.hasDropout() &&
-         getBlockKeys(block) &&
-         findCarried(loop, block.getAccumulator(), block.getResult(0));
+  if (!matchPattern(block.getExact(), m_Zero()) || block.isDelayed() ||
+      block.getValueScales() || block.hasDropout() || !getBlockKeys(block) ||
+      loop.getNumRegionIterArgs() != block.getOuts().size() ||
+      !llvm::all_of(loop.getBody()->without_terminator(),
+                    [](Operation &op) { return isMemoryEffectFree(&op); }))
+    return false;
+  return llvm::all_of(
+      llvm::zip_equal(block.getOuts(), block.getResults()), [&](auto part) {
+        return findCarried(loop, std::get<0>(part), std::get<1>(part));
+      });
 }
 
-/// Weights of 0, which the first iteration finds, and each without keys leaves.
+/// What the first iteration finds as the weights of the block before.
 static Value createNoWeights(IndexBuilder &b, OnlineAttentionOp block) {
   auto query = cast<RankedTensorType>(block.getQuery().getType());
   Value empty = tensor::EmptyOp::create(
@@ -47,11 +54,12 @@ static Value createNoWeights(IndexBuilder &b, OnlineAttentionOp block) {
 
 static void delayProduct(scf::ForOp loop, OnlineAttentionOp block) {
   IndexBuilder b(loop.getLoc(), OpBuilder(loop));
-  // Leaves operations without users.
+  // Whether values can be found ahead; what it leaves has no users.
   if (!LaterIteration(b, loop, loop.getLowerBound()).get(block.getValue()))
     return;
   Value end = loop.getUpperBound(), begin = loop.getLowerBound();
-  Value later = b.select(b.isLess(begin, end), b.add(end, loop.getStep()), end);
+  Value newEnd =
+      b.select(b.isLess(begin, end), b.add(end, loop.getStep()), end);
   Value last = b.max(b.sub(end, 1), begin);
   last = b.add(
       begin, b.mul(b.div(b.sub(last, begin), loop.getStep()), loop.getStep()));
@@ -60,7 +68,7 @@ static void delayProduct(scf::ForOp loop, OnlineAttentionOp block) {
   loop = cast<scf::ForOp>(*interface.replaceWithAdditionalIterOperands(
       rewriter, createNoWeights(b, block),
       /*replaceInitOperandUsesInLoop=*/false));
-  loop.setUpperBound(later);
+  loop.setUpperBound(newEnd);
   // What the added iteration knows of its block, it knows of the last one.
   Value iv = loop.getInductionVar();
   b.setInsertionPointToStart(loop.getBody());
@@ -102,7 +110,8 @@ struct DelayProducts : attn::impl::DelayProductsBase<DelayProducts> {
     getOperation()->walk([&](scf::ForOp loop) { loops.push_back(loop); });
     for (scf::ForOp loop : loops) {
       OnlineAttentionOp block = findOnlyBlock(loop);
-      if (!block)
+      PlanAttr plan = block ? getPlan(block) : PlanAttr();
+      if (!plan || !plan.getWarpgroups())
         continue;
       foldWholeInsertions(loop);
       if (mayDelay(loop, block))

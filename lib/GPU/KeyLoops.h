@@ -25,7 +25,8 @@ std::optional<int64_t> getBlockKeys(OnlineAttentionOp op);
 /// only block, if that alone does something with it.
 std::optional<unsigned> findCarried(scf::ForOp loop, Value part, Value after);
 
-/// Tiling inserts what a block gives into what there was, all of it.
+/// Removes what tiling left: a block's state is inserted into all of what there
+/// was.
 void foldWholeInsertions(scf::ForOp loop);
 
 } // namespace mlir::attn

@@ -258,11 +258,11 @@ def DelayProducts : Pass<"attn-delay-products"> {
     while it makes the weights of its own block. The `attn.online_attention` of the loop
     becomes `delayed`, and the loop carries its weights, in the query's type, and begins
     with weights of 0 and no values. So it has one more iteration, if it has any, whose
-    block has no keys of its own. What that iteration knows of its keys, it knows of the
-    last block's.
+    block has no keys of its own, and takes the positions and sizes of the last one.
 
-    Left as they are: the exact round (A13), values with scales, dropout, and loops in
-    which something else is done with the output.
+    Left as they are: loops that carry anything but the state of one block, or write to
+    memory; the exact round (A13), values with scales, and dropout; blocks without a
+    constant bound of keys; and values that cannot be found for another iteration.
   }];
   let dependentDialects = ["linalg::LinalgDialect", "tensor::TensorDialect"];
 }

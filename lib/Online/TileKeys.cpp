@@ -439,7 +439,7 @@ private:
 /// Tiles the keys that the mask may keep into blocks.
 static LogicalResult tileKeys(RewriterBase &rewriter, OnlineAttentionOp op,
                               int64_t block) {
-  if (op.getFirst())
+  if (op.getFirst() || op.isDelayed())
     return rewriter.notifyMatchFailure(op, "a block already");
   return RoundsEmitter(rewriter, op, block).emit();
 }

@@ -334,6 +334,9 @@ private:
 /// error, without a change, if the op is a part of an iteration.
 static LogicalResult splitKeys(RewriterBase &rewriter, OnlineAttentionOp op,
                                int64_t chunk) {
+  if (op.isDelayed())
+    return op.emitError("attn.plan: chunk: expected attention whose product is "
+                        "not delayed");
   // What is in no loop is the tile of the only head.
   auto loop = op->getParentOfType<scf::ForallOp>();
   if (loop && loop != op->getParentOp())

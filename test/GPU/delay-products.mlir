@@ -77,8 +77,8 @@ func.func @warps(%q: tensor<64x64xf16>, %k: tensor<256x64xf16>,
 
 // -----
 
-// In the exact round, which goes through its keys one by one, nothing is delayed, and
-// neither where the output is used for something else in the loop.
+// In the exact round, which goes through its keys one by one, nothing is delayed, nor
+// where the output is used for something else in the loop.
 // CHECK-LABEL: func.func @exact
 // CHECK-NOT: delayed
 // CHECK: return
@@ -125,4 +125,93 @@ func.func @used_in_the_loop(%q: tensor<64x64xf16>, %k: tensor<256x64xf16>,
     scf.yield %u#0, %u#1, %u#2, %u#0 : tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>, tensor<64x64xf32>
   }
   return %t#3 : tensor<64x64xf32>
+}
+
+// -----
+
+// There would be one iteration more to count.
+// CHECK-LABEL: func.func @counts
+// CHECK-NOT: delayed
+// CHECK: return
+func.func @counts(%q: tensor<64x64xf16>, %k: tensor<256x64xf16>, %a: tensor<64x64xf32>,
+    %m: tensor<64xf32>, %seed: i64, %call: i32, %memory: memref<f32>) -> tensor<64x64xf32> {
+  %exact = arith.constant false
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c128 = arith.constant 128 : index
+  %n = arith.constant 256 : index
+  %rows = arith.constant 64 : index
+  %f0 = arith.constant 0.0 : f32
+  %t:4 = scf.for %j = %c0 to %n step %c128 iter_args(%a0 = %a, %a1 = %m, %a2 = %m, %count = %c0)
+      -> (tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>, index) {
+    %ks = tensor.extract_slice %k[%j, 0] [128, 64] [1, 1] : tensor<256x64xf16> to tensor<128x64xf16>
+    %next = arith.addi %count, %c1 : index
+    %u:3 = attn.online_attention layout<mma> bounded
+        ins(%q, %ks, %ks : tensor<64x64xf16>, tensor<128x64xf16>, tensor<128x64xf16>)
+        outs(%a0, %a1, %a2 : tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>)
+        at(%c0, %c0, %c0, %j) queries(%rows) exact(%exact)
+        {attn.plan = #attn.plan<layout = mma, lanes = 16, keys = 128, warpgroups = true>}
+        -> tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>
+    scf.yield %u#0, %u#1, %u#2, %next : tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>, index
+  }
+  return %t#0 : tensor<64x64xf32>
+}
+
+// -----
+
+// The same of memory.
+// CHECK-LABEL: func.func @stores
+// CHECK-NOT: delayed
+// CHECK: return
+func.func @stores(%q: tensor<64x64xf16>, %k: tensor<256x64xf16>, %a: tensor<64x64xf32>,
+    %m: tensor<64xf32>, %seed: i64, %call: i32, %memory: memref<f32>) -> tensor<64x64xf32> {
+  %exact = arith.constant false
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c128 = arith.constant 128 : index
+  %n = arith.constant 256 : index
+  %rows = arith.constant 64 : index
+  %f0 = arith.constant 0.0 : f32
+  %t:3 = scf.for %j = %c0 to %n step %c128 iter_args(%a0 = %a, %a1 = %m, %a2 = %m)
+      -> (tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>) {
+    %ks = tensor.extract_slice %k[%j, 0] [128, 64] [1, 1] : tensor<256x64xf16> to tensor<128x64xf16>
+    memref.store %f0, %memory[] : memref<f32>
+    %u:3 = attn.online_attention layout<mma> bounded
+        ins(%q, %ks, %ks : tensor<64x64xf16>, tensor<128x64xf16>, tensor<128x64xf16>)
+        outs(%a0, %a1, %a2 : tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>)
+        at(%c0, %c0, %c0, %j) queries(%rows) exact(%exact)
+        {attn.plan = #attn.plan<layout = mma, lanes = 16, keys = 128, warpgroups = true>}
+        -> tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>
+    scf.yield %u#0, %u#1, %u#2 : tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>
+  }
+  return %t#0 : tensor<64x64xf32>
+}
+
+// -----
+
+// Weights are dropped by where their own keys are.
+// CHECK-LABEL: func.func @drops
+// CHECK-NOT: delayed
+// CHECK: return
+func.func @drops(%q: tensor<64x64xf16>, %k: tensor<256x64xf16>, %a: tensor<64x64xf32>,
+    %m: tensor<64xf32>, %seed: i64, %call: i32, %memory: memref<f32>) -> tensor<64x64xf32> {
+  %exact = arith.constant false
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c128 = arith.constant 128 : index
+  %n = arith.constant 256 : index
+  %rows = arith.constant 64 : index
+  %f0 = arith.constant 0.0 : f32
+  %t:3 = scf.for %j = %c0 to %n step %c128 iter_args(%a0 = %a, %a1 = %m, %a2 = %m)
+      -> (tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>) {
+    %ks = tensor.extract_slice %k[%j, 0] [128, 64] [1, 1] : tensor<256x64xf16> to tensor<128x64xf16>
+    %u:3 = attn.online_attention layout<mma> bounded
+        ins(%q, %ks, %ks : tensor<64x64xf16>, tensor<128x64xf16>, tensor<128x64xf16>)
+        outs(%a0, %a1, %a2 : tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>)
+        at(%c0, %c0, %c0, %j) queries(%rows) exact(%exact) dropout(0.5, %seed, %call, %c0)
+        {attn.plan = #attn.plan<layout = mma, lanes = 16, keys = 128, warpgroups = true>}
+        -> tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>
+    scf.yield %u#0, %u#1, %u#2 : tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>
+  }
+  return %t#0 : tensor<64x64xf32>
 }

@@ -54,3 +54,19 @@ func.func @of_what_is_written(%k: tensor<512x64xf32>,
   }
   return %0 : tensor<2x64x32xf32>
 }
+
+// -----
+
+// A block whose product is added by the next one is no attention of its own.
+func.func @delayed(%q: tensor<64x16xf16>, %k: tensor<64x16xf16>, %o: tensor<64x16xf32>,
+    %m: tensor<64xf32>, %w: tensor<64x64xf16>, %n: index, %e: i1) -> tensor<64x16xf32> {
+  %c0 = arith.constant 0 : index
+  // expected-error @below {{attn.plan: chunk: expected attention whose product is not delayed}}
+  %t:4 = attn.online_attention layout<mma>
+      ins(%q, %k, %k : tensor<64x16xf16>, tensor<64x16xf16>, tensor<64x16xf16>)
+      outs(%o, %m, %m, %w : tensor<64x16xf32>, tensor<64xf32>, tensor<64xf32>, tensor<64x64xf16>)
+      at(%c0, %c0, %c0, %c0) queries(%n) exact(%e) delayed(%k, %e : tensor<64x16xf16>)
+      {attn.plan = #attn.plan<layout = mma, chunk = 256>}
+      -> tensor<64x16xf32>, tensor<64xf32>, tensor<64xf32>, tensor<64x64xf16>
+  return %t#0 : tensor<64x16xf32>
+}

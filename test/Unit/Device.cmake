@@ -39,7 +39,7 @@ if(NOT ATTN_SANITIZERS)
     -D PYTHON=${Python3_EXECUTABLE} -D ENVIRONMENT=${device_tools}
     -D REQUIREMENTS=${device_requirements} -D IS_OPTIONAL=ON
     -P ${PROJECT_SOURCE_DIR}/test/environment.cmake)
-  # Where there are none, what needs them leaves out most, and ctest says so.
+  # Where there are none, machine code is left out, and ctest says so.
   set_tests_properties(device-tools PROPERTIES FIXTURES_SETUP device-tools
     SKIP_REGULAR_EXPRESSION "cannot install")
   target_compile_definitions(AttnKernelTableTests PRIVATE

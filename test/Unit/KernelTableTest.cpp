@@ -59,15 +59,15 @@ const Expected<DeviceTools> &getTools() {
   return tools;
 }
 
-/// How many columns are compared: without tools, those of PTX.
+/// How many columns are compared: without tools, those that need none.
 int countCompared() {
   return getTools() ? numKernelNumbers : firstOfMachineCode;
 }
 
-/// Whether a number is what a row allows. With other products the rest would be
-/// of another loop, or of none.
+/// Whether a number is what a row allows. With other products the rest of
+/// machine code would be of another loop, or of none.
 bool isAllowed(int number, long actual, long row) {
-  if (number == ptxProducts || number == products || number == waits)
+  if (number == products || number == waits)
     return actual == row;
   return number == workgroups ? actual >= row : actual <= row;
 }
@@ -286,19 +286,20 @@ TEST(KernelTable, SeesNarrowStores) {
 /// ptxas.
 long roundUpToEight(long count) { return (count + 7) / 8 * 8; }
 
+/// Without tools, keeps what the table has of machine code.
 int writeTable(const char *path) {
-  if (!getTools()) {
-    std::fprintf(stderr, "%s\n", getTools().error().message.c_str());
-    return 1;
-  }
+  if (!getTools())
+    std::fprintf(stderr, "columns of PTX alone are written, %s\n",
+                 getTools().error().message.c_str());
   KernelTable table;
   for (const std::string &element : elements)
     for (int headSize : headSizes)
       for (const std::string &variant : getVariants()) {
         std::vector<std::string> architectures =
             getArchitectures(element, headSize);
-        Expected<std::vector<MeasuredKernel>> kernels = measureKernels(
-            element, headSize, variant, architectures, &*getTools());
+        Expected<std::vector<MeasuredKernel>> kernels =
+            measureKernels(element, headSize, variant, architectures,
+                           getTools() ? &*getTools() : nullptr);
         if (!kernels) {
           std::fprintf(stderr, "%s\n", kernels.error().message.c_str());
           return 1;
@@ -310,8 +311,14 @@ int writeTable(const char *path) {
                       architectures[i].c_str(), kernel.toPTX.count(),
                       kernel.toMachineCode.count());
           kernel.numbers[registers] = roundUpToEight(kernel.numbers[registers]);
-          table[{element, headSize, variant, architectures[i]}] =
-              kernel.numbers;
+          KernelConfiguration key = {element, headSize, variant,
+                                     architectures[i]};
+          if (auto row = getTable().find(key);
+              !getTools() && row != getTable().end())
+            std::copy(row->second.begin() + firstOfMachineCode,
+                      row->second.end(),
+                      kernel.numbers.begin() + firstOfMachineCode);
+          table[key] = kernel.numbers;
         }
       }
   std::ofstream file(path);

@@ -321,10 +321,13 @@ private:
     if (op.isDelayed() && !matchPattern(op.getExact(), m_Zero()))
       return op.emitOpError("is lowered with 'delayed' products only where "
                             "'exact' is false");
-    if (op.isDelayed() &&
-        cast<VectorType>(op.getDelayedWeights().getType()).getDimSize(1) !=
-            *keys)
-      return op.emitOpError("expected delayed weights of ") << *keys << " keys";
+    if (op.isDelayed()) {
+      auto weights = dyn_cast<VectorType>(op.getDelayedWeights().getType());
+      if (!weights || weights.getDimSize(1) != *keys)
+        return op.emitOpError(
+                   "expected delayed weights that a loop carries, of ")
+               << *keys << " keys";
+    }
     FailureOr<SmallVector<Value>> state =
         emitBlock(b, op, *keys, withExponents.contains(op));
     if (failed(state))

@@ -136,3 +136,57 @@ func.func @values_alone(%q: tensor<16x16xf16>, %k: tensor<9x16xf16>,
       -> (tensor<16x16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16x64xf16>)
   return
 }
+
+// -----
+
+func.func @only_alone(%q: tensor<16x16xf16>, %k: tensor<9x16xf16>,
+    %o: tensor<16x16xf32>, %m: tensor<16xf32>, %n: index, %e: i1) {
+  // expected-error @below {{expected 'delayed_values' and 'delayed_only' together}}
+  %r:3 = "attn.online_attention"(%q, %k, %k, %o, %m, %m, %n, %n, %n, %n, %n, %e, %e) <{
+      layout = #attn.layout<mma>,
+      operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 3, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0>}> ({}, {})
+      : (tensor<16x16xf16>, tensor<9x16xf16>, tensor<9x16xf16>, tensor<16x16xf32>, tensor<16xf32>,
+         tensor<16xf32>, index, index, index, index, index, i1, i1)
+      -> (tensor<16x16xf32>, tensor<16xf32>, tensor<16xf32>)
+  return
+}
+
+// -----
+
+func.func @with_scales(%q: tensor<16x16xf16>, %k: tensor<9x16xi8>, %s: tensor<9xf32>,
+    %o: tensor<16x16xf32>, %m: tensor<16xf32>, %w: tensor<16x64xf16>, %only: i1, %n: index, %e: i1) {
+  // expected-error @below {{operand 'delayed_values': expected layout<mma> without value_scales and dropout}}
+  %r:4 = attn.online_attention layout<mma>
+      ins(%q, %k, %k : tensor<16x16xf16>, tensor<9x16xi8>, tensor<9x16xi8>)
+      key_scales(%s : tensor<9xf32>) value_scales(%s : tensor<9xf32>)
+      outs(%o, %m, %m, %w : tensor<16x16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16x64xf16>)
+      at(%n, %n, %n, %n) queries(%n) exact(%e) delayed(%k, %only : tensor<9x16xi8>)
+      -> tensor<16x16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16x64xf16>
+  return
+}
+
+// -----
+
+func.func @more_keys(%q: tensor<16x16xf16>, %k: tensor<65x16xf16>, %v: tensor<?x16xf16>,
+    %o: tensor<16x16xf32>, %m: tensor<16xf32>, %w: tensor<16x64xf16>, %only: i1, %n: index, %e: i1) {
+  // expected-error @below {{operand 'key': expected at most 64 rows as 'weights', got 'tensor<65x16xf16>'}}
+  %r:4 = attn.online_attention layout<mma>
+      ins(%q, %k, %k : tensor<16x16xf16>, tensor<65x16xf16>, tensor<65x16xf16>)
+      outs(%o, %m, %m, %w : tensor<16x16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16x64xf16>)
+      at(%n, %n, %n, %n) queries(%n) exact(%e) delayed(%v, %only : tensor<?x16xf16>)
+      -> tensor<16x16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16x64xf16>
+  return
+}
+
+// -----
+
+func.func @more_values(%q: tensor<16x16xf16>, %k: tensor<?x16xf16>, %v: tensor<65x16xf16>,
+    %o: tensor<16x16xf32>, %m: tensor<16xf32>, %w: tensor<16x64xf16>, %only: i1, %n: index, %e: i1) {
+  // expected-error @below {{operand 'delayed_values': expected at most 64 rows as 'weights', got 'tensor<65x16xf16>'}}
+  %r:4 = attn.online_attention layout<mma>
+      ins(%q, %k, %k : tensor<16x16xf16>, tensor<?x16xf16>, tensor<?x16xf16>)
+      outs(%o, %m, %m, %w : tensor<16x16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16x64xf16>)
+      at(%n, %n, %n, %n) queries(%n) exact(%e) delayed(%v, %only : tensor<65x16xf16>)
+      -> tensor<16x16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16x64xf16>
+  return
+}
