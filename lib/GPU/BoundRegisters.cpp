@@ -50,17 +50,20 @@ struct BoundRegisters : attn::impl::BoundRegistersBase<BoundRegisters> {
     // Of heads of 64 elements: 32 sums of values, 4 of weights and 2 maxima.
     constexpr int64_t kFew = 40;
     getOperation()->walk([&](gpu::LaunchFuncOp launch) {
-      APInt threads, bytes;
+      APInt threads, shares, bytes;
       auto kernel = SymbolTable::lookupNearestSymbolFrom<gpu::GPUFuncOp>(
           launch, launch.getKernel());
       Value memory = launch.getDynamicSharedMemorySize();
       if (!kernel || !memory || !matchPattern(memory, m_ConstantInt(&bytes)) ||
           !matchPattern(launch.getBlockSizeOperandValues().x,
                         m_ConstantInt(&threads)) ||
+          !matchPattern(launch.getBlockSizeOperandValues().y,
+                        m_ConstantInt(&shares)) ||
           findMostCarried(kernel) > kFew)
         return;
-      int64_t count = countWorkgroups(getTarget(launch), threads.getSExtValue(),
-                                      bytes.getSExtValue());
+      int64_t count = countWorkgroups(
+          getTarget(launch), threads.getSExtValue() * shares.getSExtValue(),
+          bytes.getSExtValue());
       if (count > 1)
         kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
                         OpBuilder(kernel).getI32IntegerAttr(int32_t(count)));

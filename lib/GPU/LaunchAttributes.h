@@ -10,6 +10,8 @@
 
 #include "lib/Plan/Plan.h"
 
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Operation.h"
 
@@ -56,6 +58,14 @@ inline constexpr int64_t kRowsOfTranspose = 8;
 inline bool computesTranspose(Operation *op, int64_t warpRows) {
   return warpRows == kRowsOfWarp && !op->hasAttr(kWarpgroupsAttr) &&
          getMostRows(op).value_or(kRowsOfWarp) <= kRowsOfTranspose;
+}
+
+/// Whether each iteration is one warp's, of those that share a workgroup: a
+/// loop in that of the workgroups, whose `mapping` says so.
+inline bool isLoopOfWarps(scf::ForallOp loop) {
+  std::optional<ArrayAttr> mapping = loop.getMapping();
+  return mapping && mapping->size() == 1 &&
+         isa<gpu::GPUWarpMappingAttr>(mapping->getValue().front());
 }
 
 /// Those of one product, if nothing is said. Fails with an error for what no

@@ -89,6 +89,10 @@ def SplitDecoding : Pass<"attn-split-decoding"> {
     single elements, merges them into the output, a third one into the
     log-sum-exp, if it is asked for. A sink takes part in the merge.
 
+    Where these rows are those of one warp, up to four warps share the keys of a part: an
+    `scf.forall` in that of the parts, whose `mapping` is `#gpu.warp`, has a state for
+    each in workgroup memory, and loops over single elements behind it merge them.
+
     Split are ops whose `attn.plan` has a `chunk`: about as many keys as a part has
     at least. There are at most as many parts, of all heads, as the
     `gpu_multiprocessors` of `#attn.target` have room for at once in their
@@ -99,6 +103,8 @@ def SplitDecoding : Pass<"attn-split-decoding"> {
   }];
   let dependentDialects = ["::mlir::affine::AffineDialect",
                            "::mlir::arith::ArithDialect",
+                           "::mlir::bufferization::BufferizationDialect",
+                           "::mlir::gpu::GPUDialect",
                            "::mlir::linalg::LinalgDialect",
                            "::mlir::math::MathDialect",
                            "::mlir::scf::SCFDialect",
@@ -329,7 +335,9 @@ def ConvertForallToGPU : Pass<"convert-forall-to-gpu"> {
     many as the loop's `attn.warp_rows` says, which becomes the launch's. Where
     the end of a loop in it depends on the iteration of the last loop, as that over
     keys does under a causal mask, the last iterations are the first workgroups: they
-    have most to do.
+    have most to do. A loop in it over a few numbers whose `mapping` is `#gpu.warp` is for
+    as many warps, each with all rows of its own vectors: the workgroup has them along `y`,
+    and the loop stays until `attn-distribute-to-lanes`.
 
     An `scf.forall` without vectors, over elements, becomes a `gpu.launch` with a
     thread for each iteration, 128 in a workgroup. So does an elementwise linalg
@@ -476,7 +484,10 @@ def DistributeToLanes : Pass<"attn-distribute-to-lanes"> {
     of fragments aside, elements are read one by one, from memory with any strides.
 
     Threads share the iterations of an `scf.forall` of scalar code, between two
-    barriers.
+    barriers. One whose `mapping` is `#gpu.warp` is executed once by each of the warps that
+    are along `y`: barriers in it are of a warp, the vote on all elements is, too, and so is
+    workgroup memory that nothing else uses. Other memory, which the warps leave to what
+    follows, may be where theirs was, behind a barrier of all.
 
     Workgroup memory is dynamic; the launch gets its size.
   }];

@@ -14,7 +14,9 @@
 //   n = parts of each head's keys, so that multiprocessors have room for all
 //     B * H * n at once, and each has about `chunk` keys at least
 //   forall batch entry, head, part < n
-//     O, m, l [batch entry, head, part] = attn.online_attention of the part
+//     forall warp < w
+//       O, m, l [warp] = attn.online_attention of its share of the part
+//     O, m, l [batch entry, head, part] = those of all warps, merged
 //   forall batch entry, query head, query, element
 //     M = max of m, L = sum of exp(m - M) * l
 //     output = sum of exp(m - M) * O / L
@@ -26,17 +28,26 @@
 // they are merged in order (A15). A thread merges an element, not a row, as
 // `attn.merge` does on a CPU: a step has too few rows for a GPU's threads.
 //
+// Where the rows are those of one warp, `w` warps share the keys of a part, and
+// merge what they have in workgroup memory. So there are as many warps to wait
+// for memory as if each of them was a workgroup, but 1 / w as many states to
+// write, and to merge in the end.
+//
 //===----------------------------------------------------------------------===//
 
 #include "dialect/AttnOps.h"
 #include "dialect/Shared/IndexBuilder.h"
 #include "lib/Attention/GroupFolding.h"
+#include "lib/GPU/LaunchAttributes.h"
 #include "lib/GPU/ParallelElements.h"
+#include "lib/GPU/PartMerge.h"
 #include "lib/GPU/Passes.h"
 #include "lib/Online/OnlineTensors.h"
 #include "lib/Online/VisibleRange.h"
 #include "lib/Plan/Plan.h"
 
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/PatternMatch.h"
 #include "llvm/Support/MathExtras.h"
@@ -104,20 +115,32 @@ private:
   /// at once: one more than have room would take as long again.
   Value emitCount() {
     Value heads = b.emit<arith::MaxUIOp>(b.mul(sizes[0], sizes[1]), 1);
-    int64_t workgroups =
-        getWorkgroupsOfMultiprocessor() * getTarget(op).getGpuMultiprocessors();
-    Value wanted = b.div(workgroups, heads),
+    auto [workgroups, shares] = getOccupancy();
+    warps = shares;
+    Value wanted =
+              b.div(workgroups * getTarget(op).getGpuMultiprocessors(), heads),
           most = b.ceilDiv(b.size(op.getKey(), 2), chunk);
     return b.emit<arith::MaxUIOp>(b.emit<arith::MinUIOp>(wanted, most), 1);
   }
 
-  int64_t getWorkgroupsOfMultiprocessor() {
+  /// Of multiprocessors, by what parts have in workgroup memory.
+  CacheModel::Occupancy getOccupancy() {
     int64_t size = op.getKeyType().getDimSize(3),
             valueSize = op.getValueType().getDimSize(3),
-            element = op.getElementType().getIntOrFloatBitWidth() / 8;
+            element = op.getElementType().getIntOrFloatBitWidth() / 8,
+            accumulated = type.getIntOrFloatBitWidth() / 8;
+    // Of f32, queries and weights are there, too, of rows that there may be.
+    bool isFew = rows <= kRowsOfTranspose && lanes == kRowsOfWarp;
+    int64_t otherBytes = 0;
+    if (op.getElementType().isF32())
+      otherBytes = (isFew ? llvm::alignTo(rows, 4) : lanes) *
+                       (size * element + kBytesBetweenRows) +
+                   (isFew ? kRowsOfTranspose : lanes) *
+                       (keys * element + kBytesBetweenRows);
     return CacheModel(getTarget(op))
-        .getWorkgroups(keys * getBytesOfKey(element, size, valueSize),
-                       {lanes / warpRows, warpRows, std::max(size, valueSize)});
+        .getOccupancy(keys * getBytesOfKey(element, size, valueSize),
+                      otherBytes, rows * (valueSize + 2) * accumulated,
+                      {lanes / warpRows, warpRows, std::max(size, valueSize)});
   }
 
   //===--------------------------------------------------------------------===//
@@ -137,16 +160,74 @@ private:
     OpBuilder::InsertionGuard guard(b);
     scf::ForallOp loop = b.enterForall(upper, empty);
     SmallVector<Value> ivs(loop.getInductionVars());
-    FailureOr<OnlineAttentionOp> part = emitPart(ivs);
+    if (failed(warps > 1 ? emitShared(loop, ivs) : emitPart(loop, ivs, count)))
+      return failure();
+    return SmallVector<Value>(loop.getResults());
+  }
+
+  /// Makes the states of the part `at` of `loop` those of its warps, each of
+  /// which has a share of the keys.
+  LogicalResult emitShared(scf::ForallOp loop, ArrayRef<Value> at) {
+    auto value = cast<RankedTensorType>(loop.getResultTypes()[0]);
+    auto space = gpu::AddressSpaceAttr::get(
+        b.getContext(), gpu::GPUDialect::getWorkgroupAddressSpace());
+    SmallVector<int64_t> shape = {warps, rows, value.getShape().back()};
+    SmallVector<Value> own;
+    for (size_t rank : {3, 2, 2})
+      own.push_back(bufferization::AllocTensorOp::create(
+          b, RankedTensorType::get(ArrayRef(shape).take_front(rank), type),
+          ValueRange(), Value(), Value(), space));
+    {
+      OpBuilder::InsertionGuard guard(b);
+      scf::ForallOp shares =
+          b.enterForall(OpFoldResult(b.getIndexAttr(warps)), own);
+      shares.setMappingAttr(b.getArrayAttr(gpu::GPUWarpMappingAttr::get(
+          b.getContext(), gpu::MappingId::LinearDim0)));
+      Value warp = shares.getInductionVars().front();
+      SmallVector<Value> share(at);
+      share.back() = b.add(b.mul(share.back(), warps), warp);
+      if (failed(emitPart(shares, share, b.mul(count, warps))))
+        return failure();
+      own.assign(shares.result_begin(), shares.result_end());
+    }
+    PartMerge merge(b, own, b.index(warps));
+    Value none = real(-std::numeric_limits<double>::infinity());
+    for (auto [number, all] : llvm::enumerate(loop.getRegionIterArgs())) {
+      SmallVector<OpFoldResult> offsets = getAsOpFoldResult(at),
+                                extent = b.ones(3);
+      for (int64_t size : ArrayRef(shape).slice(1, number == 0 ? 2 : 1)) {
+        offsets.push_back(b.getIndexAttr(0));
+        extent.push_back(b.getIndexAttr(size));
+      }
+      Value slice = b.slice(all, offsets, extent, number == 0 ? 2 : 1);
+      Value merged = emitEachElement(b, slice, [&](ArrayRef<Value> ivs) {
+        Value maximum = merge.emitMaximum(ivs, none);
+        return number == 1 ? maximum
+                           : merge
+                                 .emitSums(ivs, maximum, real(0.0),
+                                           /*withOutput=*/number == 0)
+                                 .back();
+      });
+      b.insertInParallel(loop, merged, all, offsets, extent);
+    }
+    return success();
+  }
+
+  /// Makes the states of an iteration of `loop` what the share `ivs` of a
+  /// head's keys leaves, of `number` that each head has.
+  LogicalResult emitPart(scf::ForallOp loop, ArrayRef<Value> ivs,
+                         Value number) {
+    FailureOr<OnlineAttentionOp> part = emitShare(ivs, number);
     if (failed(part))
       return failure();
     for (auto [state, all] :
          llvm::zip(part->getResults(), loop.getRegionIterArgs()))
       insertRows(loop, state, all);
-    return SmallVector<Value>(loop.getResults());
+    return success();
   }
 
-  FailureOr<OnlineAttentionOp> emitPart(ArrayRef<Value> ivs) {
+  /// Of the share `ivs` of `number`.
+  FailureOr<OnlineAttentionOp> emitShare(ArrayRef<Value> ivs, Value number) {
     OpFoldResult one = b.getIndexAttr(1);
     // Neither a sink nor a log-sum-exp.
     auto all = cast<AttentionOp>(b.clone(*op));
@@ -164,15 +245,15 @@ private:
     auto [begin, end] = emitVisibleStoredRange(b, online, kPartUnit);
     // As many whole units for each part.
     Value keys = b.max(b.sub(end, begin), 0),
-          units = b.ceilDiv(keys, kPartUnit), most = b.ceilDiv(units, count);
+          units = b.ceilDiv(keys, kPartUnit), most = b.ceilDiv(units, number);
     // Of empty parts, none begins beyond all keys.
     Value before = b.mul(b.emit<arith::MinUIOp>(b.mul(ivs[2], most), units),
                          kPartUnit),
           first = b.add(begin, before),
           rest = b.min(b.sub(keys, before), b.mul(most, kPartUnit)),
-          number = b.max(rest, 0);
+          numKeys = b.max(rest, 0);
     FailureOr<TilingResult> part = online.getTiledImplementation(
-        b, {OpFoldResult(first)}, {OpFoldResult(number)});
+        b, {OpFoldResult(first)}, {OpFoldResult(numKeys)});
     rewriter.eraseOp(online);
     if (failed(part))
       return failure();
@@ -186,7 +267,7 @@ private:
     Value used = b.slice(state, b.zeros(shape.size()), shape);
     SmallVector<OpFoldResult> at = getAsOpFoldResult(
                                   ValueRange(loop.getInductionVars())),
-                              extent = b.ones(3);
+                              extent = b.ones(at.size());
     at.append(b.zeros(shape.size()));
     extent.append(shape);
     Value slice =
@@ -235,48 +316,27 @@ private:
                     b.addF(maximum, b.log(sum)));
   }
 
-  /// Element of `state` that belongs to a query and a part.
-  Value extract(Value state, ArrayRef<Value> ivs, Value part) {
-    SmallVector<Value> at = {ivs[0], ivs[1], part};
-    auto rank = cast<RankedTensorType>(state.getType()).getRank();
-    llvm::append_range(at, ivs.slice(2, rank - 3));
-    return b.load(state, at);
-  }
-
   Value emitMaximum(ArrayRef<Value> ivs) {
-    Value first = op.getSink() ? emitSink(ivs)
-                               : real(-std::numeric_limits<double>::infinity());
-    return b.loop(0, count, 1, first, [&](Value part, Value soFar) {
-      return b.maximumF(soFar, extract(states[1], ivs, part));
-    });
+    return PartMerge(b, states, count)
+        .emitMaximum(ivs, op.getSink()
+                              ? emitSink(ivs)
+                              : real(-std::numeric_limits<double>::infinity()));
   }
 
   /// L, and of the output's element the sum that is to be divided by it.
   SmallVector<Value> emitSums(ArrayRef<Value> ivs, Value maximum,
                               bool withOutput) {
-    SmallVector<Value> inits = {real(0.0)};
+    Value first = real(0.0);
     if (op.getSink()) {
       // A sink of -inf is none, even if it is the maximum.
       Value sink = emitSink(ivs);
       Value none = real(-std::numeric_limits<double>::infinity());
-      inits[0] = b.select(b.isEqualF(sink, none), real(0.0),
-                          emitRescaleFactor(sink, maximum));
+      first = b.select(
+          b.isEqualF(sink, none), first,
+          OnlineAttentionOp::createRescaleFactor(b, b.getLoc(), sink, maximum));
     }
-    if (withOutput)
-      inits.push_back(real(0.0));
-    return b.loop(0, count, 1, inits, [&](Value part, ValueRange so) {
-      Value factor = emitRescaleFactor(extract(states[1], ivs, part), maximum);
-      Value terms[] = {extract(states[2], ivs, part),
-                       withOutput ? extract(states[0], ivs, part) : Value()};
-      SmallVector<Value> sums;
-      for (auto [sum, term] : llvm::zip_first(so, terms))
-        sums.push_back(b.addF(sum, b.mulF(factor, term)));
-      return sums;
-    });
-  }
-
-  Value emitRescaleFactor(Value part, Value whole) {
-    return OnlineAttentionOp::createRescaleFactor(b, b.getLoc(), part, whole);
+    return PartMerge(b, states, count)
+        .emitSums(ivs, maximum, first, withOutput);
   }
 
   /// The sink of a query: of its head, or its own.
@@ -296,6 +356,7 @@ private:
   int64_t warpRows, lanes; ///< Of its warps, and its vectors.
   SmallVector<OpFoldResult> sizes; ///< Of the output of `op`.
   Value count;                     ///< Of parts.
+  int64_t warps = 1;               ///< That share the keys of a part.
   SmallVector<Value> states;       ///< Of all parts.
 };
 

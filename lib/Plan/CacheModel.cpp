@@ -90,9 +90,8 @@ int64_t CacheModel::getUsualWorkgroups(Workgroup workgroup) {
 }
 
 int64_t CacheModel::getWantedWorkgroups(Workgroup workgroup) {
-  constexpr int64_t kWarps = 8;
   return std::max<int64_t>(getUsualWorkgroups(workgroup),
-                           llvm::divideCeil(kWarps, workgroup.warps));
+                           llvm::divideCeil(kWantedWarps, workgroup.warps));
 }
 
 int64_t CacheModel::getFreeBytes(int64_t workgroups, int64_t queryBytes) const {
@@ -138,12 +137,26 @@ int64_t CacheModel::getStagesOfWarpgroups(int64_t bytes,
   return std::clamp<int64_t>(free / bytes, 1, kMostStages);
 }
 
-int64_t CacheModel::getWorkgroups(int64_t bytes, Workgroup workgroup) const {
+CacheModel::Occupancy CacheModel::getOccupancy(int64_t bytes,
+                                               int64_t otherBytes,
+                                               int64_t stateBytes,
+                                               Workgroup workgroup) const {
   int64_t blocks = takesTurns(bytes, /*queryBytes=*/0, workgroup)
                        ? 1
                        : getStages(bytes, /*queryBytes=*/0, workgroup);
-  int64_t ofEach = blocks * bytes + kReservedOfWorkgroup;
-  return std::max<int64_t>(target.getGpuSharedBytes() / ofEach, 1);
+  Occupancy best = {0, 0};
+  for (int64_t shares = workgroup.warps > 1 ? 1 : kMostShares; shares > 0;
+       --shares) {
+    int64_t ofEach = std::max(blocks * bytes + otherBytes,
+                              shares > 1 ? stateBytes : int64_t(0)),
+            count = target.getGpuSharedBytes() /
+                    (shares * ofEach + kReservedOfWorkgroup);
+    if (count * shares > best.workgroups * best.shares)
+      best = {count, shares};
+    if (best.workgroups * best.shares >= kWantedWarps)
+      break;
+  }
+  return best.workgroups > 0 ? best : Occupancy{1, 1};
 }
 
 int64_t CacheModel::getMostKeys(int64_t bytes, Workgroup workgroup) const {

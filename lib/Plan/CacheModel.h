@@ -24,6 +24,9 @@ namespace mlir::attn {
 /// beside what it asks for.
 inline constexpr int64_t kReservedOfWorkgroup = 1 << 10;
 
+/// Warps at most that share a workgroup, each with keys of its own.
+inline constexpr int64_t kMostShares = 4;
+
 /// Bytes between two rows in workgroup memory, so that rows that are read at
 /// once begin in different banks.
 inline constexpr int64_t kBytesBetweenRows = 16;
@@ -168,9 +171,17 @@ public:
   /// The same of workgroups whose warpgroups multiply, of which the registers
   /// of a multiprocessor have room for one, with `otherBytes` beside them.
   int64_t getStagesOfWarpgroups(int64_t bytes, int64_t otherBytes) const;
-  /// Workgroups that have room on a multiprocessor of a GPU at once, by such
-  /// blocks alone.
-  int64_t getWorkgroups(int64_t bytes, Workgroup workgroup) const;
+  /// Workgroups that have room on a multiprocessor of a GPU at once, and how
+  /// often each has such warps, with keys of their own.
+  struct Occupancy {
+    int64_t workgroups, shares;
+  };
+  /// Those of warps with such blocks, and `otherBytes` beside them, of which
+  /// each leaves a state of `stateBytes` where the others' blocks were. Of one
+  /// warp, there are up to four in a workgroup, which merge their states: as
+  /// many as let a multiprocessor have 8 warps, or else most of them.
+  Occupancy getOccupancy(int64_t bytes, int64_t otherBytes, int64_t stateBytes,
+                         Workgroup workgroup) const;
   /// At most as many keys of a block, a power of 2, as let a multiprocessor of
   /// a GPU have 8 warps, which compute while others wait, with a block each; no
   /// bound where there are as many anyway. A key takes `bytes` with its value.
@@ -183,6 +194,8 @@ public:
   bool hasTimeToFetch(int64_t rows) const { return rows >= 24; }
 
 private:
+  /// Warps that a multiprocessor is to have, which compute while others wait.
+  static constexpr int64_t kWantedWarps = 8;
   /// Workgroups that a multiprocessor is to have room for: of four warps, and
   /// of fewer.
   static int64_t getUsualWorkgroups(Workgroup workgroup);

@@ -13,7 +13,7 @@ attn_use_mlir(AttnEmulatedTrafficTests)
 attn_add_unittest(AttnEmulatorTests
   EmulatedAttentionTest.cpp EmulatedErrorsTest.cpp EmulatedKernelsTest.cpp
   EmulatedMbarriersTest.cpp EmulatedOperationsTest.cpp EmulatedProductsTest.cpp
-  EmulatedWarpgroupsTest.cpp
+  EmulatedSharesTest.cpp EmulatedWarpgroupsTest.cpp
   EmulatorTesting.cpp WarpgroupTesting.cpp
   LINK AttnCodegen AttnDeviceDialects AttnExecutionTestHelpers AttnKernelDialects
     AttnPipelines THREADS)

@@ -188,24 +188,6 @@ RunKernel runWith(const LoweredAttention &attention, std::int64_t headSize,
   };
 }
 
-/// `text` without the line `number` of those that have `part`, or with `to`
-/// instead of it; negative numbers are from the end on.
-std::string replaceLine(const std::string &text, const std::string &part,
-                        int number, const std::string &to = "") {
-  std::vector<std::size_t> found;
-  for (std::size_t at = text.find(part); at != std::string::npos;
-       at = text.find(part, at + 1))
-    found.push_back(at);
-  if (number < 0)
-    number += int(found.size());
-  EXPECT_TRUE(number >= 0 && number < int(found.size())) << part;
-  if (number < 0 || number >= int(found.size()))
-    return text;
-  std::size_t begin = text.rfind('\n', found[std::size_t(number)]) + 1;
-  std::size_t end = text.find('\n', begin);
-  return text.substr(0, begin) + to + text.substr(end);
-}
-
 TEST(EmulatedAttention, TwoStages) {
   LoweredAttention attention = lower(64);
   expectRight(attention.kernels, "attend_kernel", runWith(attention, 64));

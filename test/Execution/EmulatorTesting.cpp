@@ -118,3 +118,20 @@ std::vector<std::int32_t> test::makeWords(std::size_t count) {
     value = std::int32_t(random.bits());
   return result;
 }
+
+std::string attn::test::replaceLine(const std::string &text,
+                                    const std::string &part, int number,
+                                    const std::string &to) {
+  std::vector<std::size_t> found;
+  for (std::size_t at = text.find(part); at != std::string::npos;
+       at = text.find(part, at + 1))
+    found.push_back(at);
+  if (number < 0)
+    number += int(found.size());
+  EXPECT_TRUE(number >= 0 && number < int(found.size())) << part;
+  if (number < 0 || number >= int(found.size()))
+    return text;
+  std::size_t begin = text.rfind('\n', found[std::size_t(number)]) + 1;
+  std::size_t end = text.find('\n', begin);
+  return text.substr(0, begin) + to + text.substr(end);
+}

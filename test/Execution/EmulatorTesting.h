@@ -37,6 +37,11 @@ void expectRight(const std::string &text, const std::string &name,
 void expectCaught(const std::string &text, const std::string &name,
                   const RunKernel &run, const std::string &message);
 
+/// `text` without the line `number` of those that have `part`, or with `to`
+/// instead of it; negative numbers are from the end on.
+std::string replaceLine(const std::string &text, const std::string &part,
+                        int number, const std::string &to = "");
+
 /// Says where `actual` is not `expected`, within `tolerance`.
 template <typename T>
 std::string compare(const std::vector<T> &actual,

@@ -560,3 +560,56 @@ func.func @scalar_product(%out: memref<16x16xf32>) {
   }
   return
 }
+
+// -----
+
+// Warps that share a workgroup have memory of their own, which they wait for alone. What
+// others read of theirs is the workgroup's, in place of that, behind a barrier of all.
+// CHECK-LABEL: func.func @shares
+// CHECK: gpu.launch blocks({{.*}}) threads(%[[X:.*]], %[[W:.*]], %{{.*}}) in (%{{.*}} = %c32{{.*}}, %{{.*}} = %c4{{.*}}, %{{.*}}) dynamic_shared_memory_size %c4352_i32
+// CHECK: %[[MEMORY:.*]] = gpu.dynamic_shared_memory
+// CHECK: %[[FIRST:.*]] = arith.muli %[[W]], %c1088
+// CHECK: memref.view %[[MEMORY]][%[[FIRST]]][] : {{.*}} to memref<16x17xf32
+// CHECK: memref.view %[[MEMORY]][%c0][] : {{.*}} to memref<4x16xf32
+// CHECK-NOT: gpu.barrier
+// CHECK: nvvm.bar.warp.sync
+// CHECK: vector.store
+// CHECK: nvvm.bar.warp.sync
+// CHECK: nvvm.vote.sync all
+// CHECK: gpu.barrier
+// CHECK: memref.store {{.*}} : memref<16xf32, strided<[1], offset: ?>, #gpu.address_space<workgroup>>
+// CHECK: gpu.barrier
+// CHECK: %[[SLICE:.*]] = arith.muli %[[W]], %c32
+// CHECK: %[[THREAD:.*]] = arith.addi %[[SLICE]], %[[X]]
+// CHECK: scf.for %{{.*}} = %[[THREAD]] to %c16 step %c128
+// CHECK: gpu.barrier
+func.func @shares(%out: memref<16xf32>, %flag: memref<4xi1>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c32 = arith.constant 32 : index
+  gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
+             threads(%tx, %ty, %tz) in (%sx = %c32, %sy = %c4, %sz = %c1) {
+    %own = memref.alloc() : memref<4x16xf32, #gpu.address_space<workgroup>>
+    scf.forall (%w) in (4) {
+      %memory = memref.alloca() : memref<16x17xf32, #gpu.address_space<workgroup>>
+      %zero = arith.constant dense<0.0> : vector<16x16xf32>
+      %scores = memref.subview %memory[0, 0] [16, 16] [1, 1] : memref<16x17xf32, #gpu.address_space<workgroup>> to memref<16x16xf32, strided<[17, 1]>, #gpu.address_space<workgroup>>
+      vector.transfer_write %zero, %scores[%c0, %c0] {in_bounds = [true, true]} : vector<16x16xf32>, memref<16x16xf32, strided<[17, 1]>, #gpu.address_space<workgroup>>
+      gpu.barrier
+      %yes = arith.constant true
+      %vector = arith.cmpf oeq, %zero, %zero : vector<16x16xf32>
+      %all = vector.multi_reduction <and>, %vector, %yes [0, 1] : vector<16x16xi1> to i1
+      memref.store %all, %flag[%w] : memref<4xi1>
+      %rows = arith.constant dense<1.0> : vector<16xf32>
+      %slice = memref.subview %own[%w, 0] [1, 16] [1, 1] : memref<4x16xf32, #gpu.address_space<workgroup>> to memref<16xf32, strided<[1], offset: ?>, #gpu.address_space<workgroup>>
+      vector.transfer_write %rows, %slice[%c0] {in_bounds = [true]} : vector<16xf32>, memref<16xf32, strided<[1], offset: ?>, #gpu.address_space<workgroup>>
+    } {mapping = [#gpu.warp<linear_dim_0>]}
+    scf.forall (%r) in (16) {
+      %x = memref.load %own[%c1, %r] : memref<4x16xf32, #gpu.address_space<workgroup>>
+      memref.store %x, %out[%r] : memref<16xf32>
+    }
+    gpu.terminator
+  }
+  return
+}

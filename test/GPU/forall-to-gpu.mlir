@@ -627,3 +627,49 @@ func.func @tall_warps(%n: index, %out: memref<?x32xf32>) {
   } {attn.warp_rows = 32 : index}
   return
 }
+
+// -----
+
+// Warps that share a workgroup are along y.
+// CHECK-LABEL: func.func @shares
+// CHECK: gpu.launch {{.*}} threads({{.*}}) in (%{{.*}} = %c32{{.*}}, %{{.*}} = %c4{{.*}}, %{{.*}} = %c1{{.*}})
+// CHECK: scf.forall (%{{.*}}) in (4)
+// CHECK: } {mapping = [#gpu.warp<linear_dim_0>]}
+func.func @shares(%n: index, %out: memref<?x4x16xf32>) {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant dense<0.0> : vector<16xf32>
+  scf.forall (%i) in (%n) {
+    scf.forall (%w) in (4) {
+      vector.transfer_write %zero, %out[%i, %w, %c0] {in_bounds = [true]} : vector<16xf32>, memref<?x4x16xf32>
+    } {mapping = [#gpu.warp<linear_dim_0>]}
+  }
+  return
+}
+
+// -----
+
+func.func @shares_of_two_warps(%n: index, %out: memref<?x4x32xf32>) {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant dense<0.0> : vector<32xf32>
+  scf.forall (%i) in (%n) {
+    // expected-error @+1 {{expected one loop over warps in a tile, with the rows of one warp, from 0 by 1 to a constant of at most 4}}
+    scf.forall (%w) in (4) {
+      vector.transfer_write %zero, %out[%i, %w, %c0] {in_bounds = [true]} : vector<32xf32>, memref<?x4x32xf32>
+    } {mapping = [#gpu.warp<linear_dim_0>]}
+  }
+  return
+}
+
+// -----
+
+func.func @shares_of_unknown_number(%n: index, %out: memref<?x?x16xf32>) {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant dense<0.0> : vector<16xf32>
+  scf.forall (%i) in (%n) {
+    // expected-error @+1 {{expected one loop over warps in a tile}}
+    scf.forall (%w) in (%n) {
+      vector.transfer_write %zero, %out[%i, %w, %c0] {in_bounds = [true]} : vector<16xf32>, memref<?x?x16xf32>
+    } {mapping = [#gpu.warp<linear_dim_0>]}
+  }
+  return
+}

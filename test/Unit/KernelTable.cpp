@@ -56,16 +56,14 @@ constexpr Variant variants[] = {
      Queries::any, ", %cq: tensor<?xi32>, %ck: tensor<?xi32>"},
 };
 
-constexpr const char *numberNames[] = {"shared_bytes", "ptx_instructions",
-                                       "ptx_products", "ptx_narrow",
-                                       "registers",    "spill_bytes",
-                                       "workgroups",   "instructions",
-                                       "integer",      "products",
-                                       "ldmatrix",     "cp_async",
-                                       "barriers",     "shfl",
-                                       "spills",       "exposed_ex2",
-                                       "narrow",       "lds",
-                                       "waits"};
+constexpr const char *numberNames[] = {
+    "shared_bytes", "warps",       "ptx_instructions",
+    "ptx_products", "ptx_narrow",  "registers",
+    "spill_bytes",  "workgroups",  "instructions",
+    "integer",      "products",    "ldmatrix",
+    "cp_async",     "barriers",    "shfl",
+    "spills",       "exposed_ex2", "narrow",
+    "lds",          "waits"};
 static_assert(std::size(numberNames) == numKernelNumbers);
 
 /// With the workgroup memory of sm_80, which sm_90 has more of, unless it is
@@ -135,29 +133,31 @@ long findSharedBytes(llvm::ArrayRef<mlir::gpu::LaunchFuncOp> launches) {
   return most;
 }
 
-/// Those of the launch with the most workgroup memory.
-long findThreads(llvm::ArrayRef<mlir::gpu::LaunchFuncOp> launches) {
-  long bytes = -1, threads = 0;
+constexpr long kWarp = 32;
+
+/// Those of a workgroup of the launch with the most workgroup memory.
+long findWarps(llvm::ArrayRef<mlir::gpu::LaunchFuncOp> launches) {
+  long bytes = -1, warps = 0;
   for (mlir::gpu::LaunchFuncOp launch : launches) {
-    llvm::APInt count;
+    llvm::APInt x, y;
+    mlir::gpu::KernelDim3 size = launch.getBlockSizeOperandValues();
     long own = findSharedBytes(launch);
-    if (own > bytes && mlir::matchPattern(launch.getBlockSizeOperandValues().x,
-                                          mlir::m_ConstantInt(&count))) {
+    if (own > bytes && mlir::matchPattern(size.x, mlir::m_ConstantInt(&x)) &&
+        mlir::matchPattern(size.y, mlir::m_ConstantInt(&y))) {
       bytes = own;
-      threads = count.getSExtValue();
+      warps = x.getSExtValue() * y.getSExtValue() / kWarp;
     }
   }
-  return threads;
+  return warps;
 }
 
-/// How many workgroups of `threads` have room on a multiprocessor at once.
-long countWorkgroups(const std::string &architecture, long threads,
+/// How many workgroups of `warps` have room on a multiprocessor at once.
+long countWorkgroups(const std::string &architecture, long warps,
                      long sharedBytes, long registers) {
   // Registers of warps are handed out in units of 256, and each workgroup takes
   // 1 KB more than it asks for.
-  constexpr long kRegisters = 1 << 16, kUnit = 256, kWarp = 32;
+  constexpr long kRegisters = 1 << 16, kUnit = 256;
   long kBytes = (architecture == "sm_80" ? 164 : 228) << 10;
-  long warps = threads / kWarp;
   long ofWarp = (registers * kWarp + kUnit - 1) / kUnit * kUnit;
   return std::min(kRegisters / (ofWarp * warps),
                   kBytes / (sharedBytes + (1 << 10)));
@@ -323,16 +323,16 @@ test::measureKernels(const std::string &element, int headSize,
     MeasuredKernel result;
     result.toPTX = lowering;
     result.numbers[sharedBytes] = findSharedBytes(launches);
+    result.numbers[warps] = findWarps(launches);
     for (auto kernels : module->getOps<mlir::gpu::GPUModuleOp>())
       if (Status measured = measureModule(kernels, names, *compiler,
                                           architecture, tools, result);
           !measured)
         return std::move(measured).error();
     if (tools) {
-      long threads = findThreads(launches);
-      result.numbers[workgroups] =
-          countWorkgroups(architecture, threads, result.numbers[sharedBytes],
-                          result.numbers[registers]);
+      result.numbers[workgroups] = countWorkgroups(
+          architecture, result.numbers[warps], result.numbers[sharedBytes],
+          result.numbers[registers]);
     }
     results.push_back(result);
   }

@@ -41,6 +41,7 @@ struct KernelConfiguration {
 /// code. Of `PTXCounts` and `HotPath`, of all launches in sum.
 enum KernelNumber {
   sharedBytes, ///< Of a block, dynamic.
+  warps,       ///< Of a block.
   ptxInstructions,
   ptxProducts,
   ptxNarrow,

@@ -52,6 +52,26 @@ FailureOr<int64_t> findNumThreads(scf::ForallOp loop) {
   return rows / *warpRows * kLanesOfWarp;
 }
 
+/// How many warps share a workgroup, each of which has all rows of a tile.
+FailureOr<int64_t> findNumShares(scf::ForallOp loop, int64_t threads) {
+  SmallVector<scf::ForallOp> shares;
+  loop.walk([&](scf::ForallOp inner) {
+    if (inner != loop && isLoopOfWarps(inner))
+      shares.push_back(inner);
+  });
+  if (shares.empty())
+    return 1;
+  std::optional<int64_t> count =
+      getConstantIntValue(shares.front().getMixedUpperBound().front());
+  if (shares.size() > 1 || !count || *count < 1 || *count > kMostShares ||
+      !shares.front().isNormalized() || threads != kLanesOfWarp)
+    return shares.front().emitOpError(
+               "expected one loop over warps in a tile, with the rows of one "
+               "warp, from 0 by 1 to a constant of at most ")
+           << kMostShares;
+  return *count;
+}
+
 /// Emits how many iterations each dimension of `loop` has.
 SmallVector<Value> emitExtents(IndexBuilder &b, scf::ForallOp loop) {
   SmallVector<Value> extents;
@@ -84,13 +104,13 @@ void moveBody(RewriterBase &rewriter, IndexBuilder &b, scf::ForallOp loop,
 }
 
 /// Emits an empty launch, to insert into.
-gpu::LaunchOp emitLaunch(IndexBuilder &b, ArrayRef<Value> grid,
-                         int64_t threads) {
+gpu::LaunchOp emitLaunch(IndexBuilder &b, ArrayRef<Value> grid, int64_t threads,
+                         int64_t shares = 1) {
   Value one = b.index(1);
   SmallVector<Value> sizes(grid);
   sizes.resize(3, one);
   auto launch = gpu::LaunchOp::create(b, sizes[0], sizes[1], sizes[2],
-                                      b.index(threads), one, one);
+                                      b.index(threads), b.index(shares), one);
   b.setInsertionPointToStart(&launch.getBody().front());
   b.setInsertionPoint(gpu::TerminatorOp::create(b));
   return launch;
@@ -144,6 +164,9 @@ LogicalResult convertTiles(RewriterBase &rewriter, scf::ForallOp loop) {
   FailureOr<int64_t> threads = findNumThreads(loop);
   if (failed(threads))
     return failure();
+  FailureOr<int64_t> shares = findNumShares(loop, *threads);
+  if (failed(shares))
+    return failure();
   IndexBuilder b(loop.getLoc(), rewriter);
   // x is the last loop.
   SmallVector<Value> grid(llvm::reverse(emitExtents(b, loop)));
@@ -152,7 +175,7 @@ LogicalResult convertTiles(RewriterBase &rewriter, scf::ForallOp loop) {
     firsts[dim] = emitLaunches(b, grid[dim]);
   bool isUneven = isUnevenInLast(loop);
   int64_t producers = loop->hasAttr(kWarpgroupsAttr) ? kThreadsOfWarpgroup : 0;
-  gpu::LaunchOp launch = emitLaunch(b, grid, *threads + producers);
+  gpu::LaunchOp launch = emitLaunch(b, grid, *threads + producers, *shares);
   if (producers > 0)
     launch->setAttr(kProducersAttr, b.getIndexAttr(producers));
   for (StringRef name : {kWarpRowsAttr, kMostRowsAttr, kWarpgroupsAttr})

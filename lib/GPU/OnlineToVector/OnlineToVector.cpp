@@ -420,6 +420,12 @@ void assertDefined(ReportOp op) {
   op.erase();
 }
 
+/// The loop whose iterations are workgroups: the one around that of warps.
+scf::ForallOp getLoopOfWorkgroups(scf::ForallOp loop) {
+  auto outer = loop->getParentOfType<scf::ForallOp>();
+  return outer && isLoopOfWarps(loop) ? outer : loop;
+}
+
 /// Has a loop stay one where it has one iteration: what is in it runs on the
 /// GPU.
 void mapToWorkgroups(scf::ForallOp loop) {
@@ -472,10 +478,10 @@ struct ConvertOnlineToVector
       if (!loop)
         return op.emitOpError("is lowered for a GPU in an 'scf.forall' only");
       loops[loop].push_back(op);
-      return WalkResult(setWarpRows(loop, op));
+      return WalkResult(setWarpRows(getLoopOfWorkgroups(loop), op));
     });
     for (auto &[loop, tiles] : loops)
-      setMostRows(loop, tiles);
+      setMostRows(getLoopOfWorkgroups(loop), tiles);
     getOperation()->walk<WalkOrder::PreOrder>([&](scf::ForallOp loop) {
       mapToWorkgroups(loop);
       return WalkResult::skip();

@@ -56,8 +56,8 @@ LogicalResult convertToLanes(vector::ContractionOp op, LaneValues &lanes);
 /// The same of rows that warpgroups contract.
 LogicalResult convertToLanes(ReadPanelsOp read, LaneValues &lanes);
 
-/// A matrix in workgroup memory.
-LogicalResult convertAlloca(memref::AllocaOp op, LaneValues &lanes);
+/// A `memref.alloc` or `memref.alloca` in workgroup memory.
+template <typename Op> LogicalResult convertBuffer(Op op, LaneValues &lanes);
 LogicalResult convertToLanes(vector::TransferReadOp read, LaneValues &lanes);
 LogicalResult convertToLanes(vector::GatherOp gather, LaneValues &lanes);
 LogicalResult convertToLanes(vector::TransferWriteOp write, LaneValues &lanes);

@@ -436,18 +436,18 @@ static Value storeFirstFactor(Value vector, LaneValues &lanes) {
       b.getContext(), gpu::GPUDialect::getWorkgroupAddressSpace());
   int64_t rows = lanes.isTransposed ? kRowsOfTranspose : type.getDimSize(0),
           columns = type.getDimSize(1);
-  Value buffer = lanes.memory.allocate(
-      MemRefType::get({rows, columns + 4}, type.getElementType(),
-                      MemRefLayoutAttrInterface{}, space));
+  Value buffer =
+      lanes.allocate(MemRefType::get({rows, columns + 4}, type.getElementType(),
+                                     MemRefLayoutAttrInterface{}, space));
   Value memory = memref::SubViewOp::create(
       b, buffer, b.zeros(2),
       getAsIndexOpFoldResult(b.getContext(), ArrayRef({rows, columns})),
       b.ones(2));
   // What it held before may still be read.
-  gpu::BarrierOp::create(b);
+  lanes.emitBarrier();
   Value zeros[] = {b.index(0), b.index(0)};
   emitFragmentStore(lanes, lanes.get(vector), memory, zeros);
-  gpu::BarrierOp::create(b);
+  lanes.emitBarrier();
   return memory;
 }
 

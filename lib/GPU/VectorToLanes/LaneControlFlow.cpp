@@ -96,9 +96,10 @@ LogicalResult attn::convertForall(scf::ForallOp loop, LaneValues &lanes) {
       scalar.wasInterrupted())
     return rejectForLanes(loop);
   int64_t count = llvm::product_of(*sizes);
-  gpu::BarrierOp::create(b);
-  auto shared = scf::ForOp::create(b, lanes.index.thread, b.index(count),
-                                   b.index(lanes.numThreads));
+  lanes.emitBarrier();
+  LaneValues::Threads threads = lanes.getThreads();
+  auto shared = scf::ForOp::create(b, threads.thread, b.index(count),
+                                   b.index(threads.number));
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(shared.getBody());
@@ -114,6 +115,6 @@ LogicalResult attn::convertForall(scf::ForallOp loop, LaneValues &lanes) {
   shared.getBody()->getOperations().splice(
       shared.getBody()->getTerminator()->getIterator(),
       loop.getBody()->getOperations());
-  gpu::BarrierOp::create(b);
+  lanes.emitBarrier();
   return success();
 }

@@ -47,6 +47,14 @@ LogicalResult attn::convertToLanes(vector::MultiDimReductionOp op,
     Value all = elements.front();
     for (Value element : ArrayRef(elements).drop_front())
       all = combine(b, kind, all, element);
+    if (lanes.isInWarp()) {
+      Value warp = arith::ConstantIntOp::create(b, b.getI32Type(), -1);
+      Value isTrue = NVVM::VoteSyncOp::create(b, b.getI1Type(), warp, all,
+                                              NVVM::VoteSyncKind::all)
+                         .getResult();
+      op.getDest().replaceAllUsesWith(combine(b, kind, isTrue, op.getAcc()));
+      return success();
+    }
     Type i32 = b.getI32Type();
     Value vote = NVVM::BarrierOp::create(
                      b, TypeRange{i32}, Value(), Value(),

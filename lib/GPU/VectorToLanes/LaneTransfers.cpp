@@ -15,16 +15,34 @@
 using namespace mlir;
 using namespace mlir::attn;
 
-LogicalResult attn::convertAlloca(memref::AllocaOp op, LaneValues &lanes) {
+/// Whether nothing but what each of the warps that share a workgroup executes
+/// uses memory, through views, too.
+static bool isOfWarp(Value memory) {
+  return llvm::all_of(memory.getUsers(), [](Operation *user) {
+    for (auto loop = user->getParentOfType<scf::ForallOp>(); loop;
+         loop = loop->getParentOfType<scf::ForallOp>())
+      if (isLoopOfWarps(loop))
+        return true;
+    return isa<ViewLikeOpInterface>(user) && isOfWarp(user->getResult(0));
+  });
+}
+
+template <typename Op>
+LogicalResult attn::convertBuffer(Op op, LaneValues &lanes) {
   if (!isWorkgroup(op) || !op.getType().hasStaticShape() ||
       !op.getType().getLayout().isIdentity())
     return op.emitOpError("is not of workgroup memory");
   constexpr uint64_t kAlignment = 16;
+  using enum WorkgroupMemory::Owner;
   op.replaceAllUsesWith(lanes.memory.allocate(
-      op.getType(), int64_t(op.getAlignment().value_or(kAlignment)),
+      op.getType(), lanes.isInWarp() || isOfWarp(op) ? Warp : Workgroup,
+      int64_t(op.getAlignment().value_or(kAlignment)),
       op->hasAttr(kKeptMemoryAttr)));
   return success();
 }
+
+template LogicalResult attn::convertBuffer(memref::AllocOp, LaneValues &);
+template LogicalResult attn::convertBuffer(memref::AllocaOp, LaneValues &);
 
 /// How many rows there are, in dimension `dim` of memory; null if all of a tile
 /// are for certain.
@@ -493,7 +511,7 @@ LogicalResult attn::convertToLanes(vector::TransferWriteOp write,
   SmallVector<Value> elements = lanes.get(write.getVector());
   // What the memory held before may still be read.
   if (isWorkgroup(write.getBase()))
-    gpu::BarrierOp::create(b);
+    lanes.emitBarrier(write.getBase());
   Value numRows = findNumRows(b, write, memory.getRank() - type.getRank());
   if (!isRows) {
     emitFragmentStore(lanes, elements, write.getBase(), write.getIndices(),
@@ -511,6 +529,6 @@ LogicalResult attn::convertToLanes(vector::TransferWriteOp write,
     }
   }
   if (isWorkgroup(write.getBase()))
-    gpu::BarrierOp::create(b);
+    lanes.emitBarrier(write.getBase());
   return success();
 }

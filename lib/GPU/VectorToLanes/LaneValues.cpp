@@ -9,6 +9,7 @@
 #include "dialect/AttnOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
@@ -25,6 +26,7 @@ static LaneIndex emitLaneIndex(IndexBuilder &b, gpu::LaunchOp launch,
                                int64_t warpRows, bool isTransposed) {
   LaneIndex result;
   result.thread = launch.getThreadIds().x;
+  result.share = launch.getThreadIds().y;
   result.lane = b.rem(result.thread, kLanesOfWarp);
   Value warp = b.div(result.thread, kLanesOfWarp),
         group = b.div(result.lane, 4), place = b.rem(result.lane, 4);
@@ -38,7 +40,16 @@ static LaneIndex emitLaneIndex(IndexBuilder &b, gpu::LaunchOp launch,
   return result;
 }
 
-Value WorkgroupMemory::allocate(MemRefType type, int64_t alignment,
+/// How many warps share a workgroup, each with keys of its own.
+static int64_t getNumShares(gpu::LaunchOp launch) {
+  APInt shares;
+  return matchPattern(launch.getBlockSizeOperandValues().y,
+                      m_ConstantInt(&shares))
+             ? shares.getSExtValue()
+             : 1;
+}
+
+Value WorkgroupMemory::allocate(MemRefType type, Owner owner, int64_t alignment,
                                 bool isKept) {
   OpBuilder builder(launch);
   builder.setInsertionPointToStart(&launch.getBody().front());
@@ -50,8 +61,19 @@ Value WorkgroupMemory::allocate(MemRefType type, int64_t alignment,
   b.setInsertionPointAfterValue(base);
   Value offset = arith::ConstantIndexOp::create(b, 0);
   auto view = memref::ViewOp::create(b, type, base, offset, ValueRange{});
-  buffers.push_back({view, alignment, isKept});
+  buffers.push_back({view, owner, alignment, isKept});
   return view;
+}
+
+bool WorkgroupMemory::isOfWarp(Value memory) const {
+  while (memory) {
+    for (Buffer buffer : buffers)
+      if (buffer.view.getResult() == memory)
+        return buffer.owner == Owner::Warp;
+    auto view = memory.getDefiningOp<ViewLikeOpInterface>();
+    memory = view ? view.getViewSource() : Value();
+  }
+  return false;
 }
 
 namespace {
@@ -137,33 +159,67 @@ static int64_t placeBuffers(MutableArrayRef<PlacedBuffer> buffers,
   return size;
 }
 
+/// Whether all uses of buffers are in front of all of others.
+static bool areUsedBefore(ArrayRef<PlacedBuffer> buffers,
+                          ArrayRef<PlacedBuffer> others, Block *body) {
+  auto find = [&](ArrayRef<PlacedBuffer> of, bool isLast) {
+    Operation *found = nullptr;
+    for (const PlacedBuffer &buffer : of)
+      for (Operation *user : buffer.users) {
+        Operation *op = body->findAncestorOpInBlock(*user);
+        if (!found || found->isBeforeInBlock(op) == isLast)
+          found = op;
+      }
+    return found;
+  };
+  return find(buffers, /*isLast=*/true)
+      ->isBeforeInBlock(find(others, /*isLast=*/false));
+}
+
 LogicalResult WorkgroupMemory::setSize() {
   /// What a workgroup may have at most, on sm_90.
   constexpr int64_t kMostBytes = 227 << 10;
-  SmallVector<PlacedBuffer> used;
-  for (auto [view, alignment, isKept] : buffers) {
-    used.push_back({view, alignment, isKept, {}});
-    findUsers(view, used.back().users);
-    if (used.back().users.empty())
-      used.pop_back();
+  SmallVector<PlacedBuffer> ofWarps, ofAll;
+  for (auto [view, owner, alignment, isKept] : buffers) {
+    PlacedBuffer placed = {view, alignment, isKept, {}};
+    findUsers(view, placed.users);
+    if (!placed.users.empty())
+      (owner == Owner::Warp ? ofWarps : ofAll).push_back(std::move(placed));
   }
-  if (used.empty())
+  auto place = [&](MutableArrayRef<PlacedBuffer> placed) {
+    return placed.empty()
+               ? 0
+               : placeBuffers(placed, findCommonBlock(launch, placed));
+  };
+  int64_t sizeOfWarp = place(ofWarps), size = place(ofAll), first = 0;
+  if (!ofWarps.empty()) {
+    int64_t all = getNumShares(launch) * sizeOfWarp;
+    if (!ofAll.empty() &&
+        !areUsedBefore(ofWarps, ofAll, &launch.getBody().front()))
+      first = all;
+    size = std::max(first + size, all);
+  }
+  if (size == 0)
     return success();
-  int64_t size = placeBuffers(used, findCommonBlock(launch, used));
   if (size > kMostBytes)
     return emitError(launch.getLoc())
            << "needs " << size << " bytes of workgroup memory, of which GPUs "
            << "have at most " << kMostBytes
            << ": heads of fewer elements need less";
-  OpBuilder b(launch);
-  for (PlacedBuffer &buffer : used) {
+  OpBuilder builder(launch);
+  IndexBuilder b(launch.getLoc(), builder);
+  for (PlacedBuffer &buffer : ofAll) {
     b.setInsertionPoint(buffer.view);
-    buffer.view.getByteShiftMutable().assign(
-        arith::ConstantIndexOp::create(b, launch.getLoc(), buffer.begin));
+    buffer.view.getByteShiftMutable().assign(b.index(first + buffer.begin));
+  }
+  for (PlacedBuffer &buffer : ofWarps) {
+    b.setInsertionPoint(buffer.view);
+    Value own = b.mul(launch.getThreadIds().y, sizeOfWarp);
+    buffer.view.getByteShiftMutable().assign(b.add(own, buffer.begin));
   }
   b.setInsertionPoint(launch);
   launch.getDynamicSharedMemorySizeMutable().assign(
-      arith::ConstantIntOp::create(b, launch.getLoc(), b.getI32Type(), size));
+      arith::ConstantIntOp::create(b, b.getI32Type(), size));
   return success();
 }
 
@@ -172,9 +228,55 @@ LaneValues::LaneValues(gpu::LaunchOp launch, OpBuilder &builder,
     : b(launch.getLoc(), builder), numThreads(numThreads), warpRows(warpRows),
       laneRows(isTransposed ? 2 : warpRows / 8),
       numRows(numThreads / kLanesOfWarp * warpRows), isTransposed(isTransposed),
-      memory(launch) {
+      memory(launch), numShares(::getNumShares(launch)) {
   b.setInsertionPointToStart(&launch.getBody().front());
   index = emitLaneIndex(b, launch, warpRows, isTransposed);
+}
+
+LaneValues::Threads LaneValues::getThreads() {
+  if (inWarp || numShares == 1)
+    return {index.thread, numThreads};
+  return {b.add(b.mul(index.share, numThreads), index.thread),
+          numThreads * numShares};
+}
+
+Value LaneValues::allocate(MemRefType type) {
+  using enum WorkgroupMemory::Owner;
+  return memory.allocate(type, inWarp ? Warp : Workgroup);
+}
+
+/// Whether nothing was read or written in the block since threads waited for
+/// each other. Operations on vectors have been converted.
+template <typename Barrier> static bool followsBarrier(OpBuilder &b) {
+  Block::iterator place = b.getInsertionPoint();
+  while (place != b.getInsertionBlock()->begin()) {
+    Operation *op = &*--place;
+    if (isa<Barrier>(op))
+      return true;
+    if (!hasVectors(op) && !isPure(op))
+      return false;
+  }
+  return false;
+}
+
+void LaneValues::emitBarrier() {
+  if (!inWarp)
+    emitBarrierOfAll();
+  else if (!followsBarrier<NVVM::SyncWarpOp>(b))
+    NVVM::SyncWarpOp::create(
+        b, arith::ConstantIntOp::create(b, b.getI32Type(), -1));
+}
+
+void LaneValues::emitBarrier(Value of) {
+  if (memory.isOfWarp(of))
+    emitBarrier();
+  else
+    emitBarrierOfAll();
+}
+
+void LaneValues::emitBarrierOfAll() {
+  if (!followsBarrier<gpu::BarrierOp>(b))
+    gpu::BarrierOp::create(b);
 }
 
 std::optional<Layout> LaneValues::getLayout(VectorType type) const {

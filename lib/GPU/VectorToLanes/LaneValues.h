@@ -30,7 +30,8 @@ inline bool hasVectors(Operation *op) {
 
 /// Which lane a thread is; see attn-distribute-to-lanes.
 struct LaneIndex {
-  Value thread;      ///< In the workgroup.
+  Value thread;      ///< In the workgroup, or in its share.
+  Value share;       ///< The number of that.
   Value lane;        ///< In its warp.
   Value firstRow;    ///< R * w + g, or R * w + 2 * t where it is transposed.
   Value firstColumn; ///< 2 * t, or g.
@@ -39,15 +40,22 @@ struct LaneIndex {
 };
 
 /// Workgroup memory of a launch, all of it dynamic. Buffers share it that are
-/// not used at the same time.
+/// not used at the same time. Where warps share a workgroup, a buffer may be of
+/// a warp: each has its own.
 class WorkgroupMemory {
 public:
+  enum class Owner { Workgroup, Warp };
+
   explicit WorkgroupMemory(gpu::LaunchOp launch) : launch(launch) {}
 
   /// Emits, at the start of the launch, memory of its own for a buffer of a
   /// static shape, which begins at a multiple of `alignment` bytes. Uses of two
   /// buffers that may share memory are on two sides of a barrier.
-  Value allocate(MemRefType type, int64_t alignment = 16, bool isKept = false);
+  Value allocate(MemRefType type, Owner owner, int64_t alignment = 16,
+                 bool isKept = false);
+
+  /// Whether what is in such a buffer is written and read by one warp alone.
+  bool isOfWarp(Value memory) const;
 
   /// Gives buffers their places, and the launch the size of all of them, when
   /// everything that uses them is there. Emits an error if it is more than a
@@ -59,6 +67,7 @@ private:
   Value base;
   struct Buffer {
     memref::ViewOp view;
+    Owner owner;
     int64_t alignment; ///< Bytes.
     bool isKept;       ///< Shares its memory with no other.
   };
@@ -86,6 +95,27 @@ public:
   /// it. `numThreads`, of a workgroup, are whole warps, each of `warpRows`.
   LaneValues(gpu::LaunchOp launch, OpBuilder &builder, int64_t numThreads,
              int64_t warpRows, bool isTransposed);
+
+  /// Warps that share the workgroup, each with keys of its own. Between
+  /// `enterWarp` and `leaveWarp` is what each of them executes by itself.
+  int64_t getNumShares() const { return numShares; }
+  void enterWarp() { inWarp = numShares > 1; }
+  void leaveWarp() { inWarp = false; }
+  bool isInWarp() const { return inWarp; }
+
+  /// The threads that execute what is converted, together: of all the
+  /// workgroup, or of a warp that shares it.
+  struct Threads {
+    Value thread;
+    int64_t number;
+  };
+  Threads getThreads();
+
+  /// Memory for these threads, and a barrier for them, or for those that
+  /// `memory` is of.
+  Value allocate(MemRefType type);
+  void emitBarrier();
+  void emitBarrier(Value memory);
 
   /// Nothing for a type that is not distributed.
   std::optional<Layout> getLayout(VectorType type) const;
@@ -161,6 +191,11 @@ public:
   DenseMap<Value, SmallVector<Value>> factors;
 
 private:
+  void emitBarrierOfAll();
+
+  const int64_t numShares;
+  bool inWarp = false;
+
   bool isPassedInPairs(VectorType type) const;
   SmallVector<Value> emitElements(ValueRange pairs);
 

@@ -68,7 +68,10 @@ private:
     auto inside = [this](Block &block) {
       return convert(llvm::make_range(block.begin(), block.end()));
     };
-    if (isa<scf::ForOp, scf::ForallOp, scf::WhileOp, scf::IfOp,
+    if (auto shares = dyn_cast<scf::ForallOp>(op);
+        shares && isLoopOfWarps(shares))
+      return convertShares(shares);
+    if (isa<scf::ForOp, scf::ForallOp, scf::WhileOp, scf::IfOp, memref::AllocOp,
             memref::AllocaOp>(op)) {
       done.push_back(op);
       return llvm::TypeSwitch<Operation *, LogicalResult>(op)
@@ -81,9 +84,13 @@ private:
           .Case([&](scf::IfOp branch) {
             return convertBranch(branch, lanes, inside);
           })
-          .Case([&](memref::AllocaOp alloca) {
-            return convertAlloca(alloca, lanes);
-          });
+          .Case<memref::AllocOp, memref::AllocaOp>(
+              [&](auto buffer) { return convertBuffer(buffer, lanes); });
+    }
+    if (isa<gpu::BarrierOp>(op) && lanes.isInWarp()) {
+      lanes.emitBarrier();
+      done.push_back(op);
+      return success();
     }
     if (isa<ProducersOp>(op))
       return success();
@@ -97,6 +104,26 @@ private:
         return op->emitOpError("uses a vector that has no form for lanes of a "
                                "GPU");
     return convertVectors(op);
+  }
+
+  /// The body of a loop over the warps of a workgroup, once for each.
+  LogicalResult convertShares(scf::ForallOp loop) {
+    if (loop->getParentRegion() != body.getParent() ||
+        loop.getNumResults() > 0 || !loop.isNormalized() || lanes.isInWarp())
+      return rejectForLanes(loop);
+    lanes.enterWarp();
+    loop.getInductionVars().front().replaceAllUsesWith(lanes.index.share);
+    loop.getTerminator()->erase();
+    Block::iterator first = loop.getBody()->empty()
+                                ? std::next(loop->getIterator())
+                                : loop.getBody()->begin();
+    body.getOperations().splice(loop->getIterator(),
+                                loop.getBody()->getOperations());
+    LogicalResult result =
+        convert(llvm::make_range(first, loop->getIterator()));
+    lanes.leaveWarp();
+    done.push_back(loop);
+    return result;
   }
 
   LogicalResult convertVectors(Operation *op) {
