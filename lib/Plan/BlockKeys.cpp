@@ -24,6 +24,20 @@ static int64_t chooseKeysForMatrixUnits(int64_t size) {
   return std::clamp<int64_t>(keys, 16, kMostKeysOfBlock);
 }
 
+int64_t attn::countProducts(Type stored, int64_t rows) {
+  return rows * 8 / std::max(stored.getIntOrFloatBitWidth(), 16u);
+}
+
+int64_t attn::chooseBytesAhead(Type stored, int64_t rows, int64_t size,
+                               int64_t keys, const CacheModel &model) {
+  int64_t bits = stored.getIntOrFloatBitWidth(), bytes = size * bits / 8,
+          products = countProducts(stored, rows);
+  // Converting 8 bits takes longer than reading them.
+  if (bits == 8 || !model.readsRowsInTurn(bytes, products))
+    return 0;
+  return (1 + products) * keys * bytes;
+}
+
 int64_t attn::chooseKeysOfBlock(OnlineLayout layout, Type type, Type stored,
                                 int64_t rows, int64_t size,
                                 const CacheModel &model) {
@@ -39,9 +53,8 @@ int64_t attn::chooseKeysOfBlock(OnlineLayout layout, Type type, Type stored,
     int64_t bytes = size * stored.getIntOrFloatBitWidth() / 8;
     if (isa<IntegerType>(stored))
       return model.getStreamedKeys(bytes, /*isInteger=*/true);
-    // Converting 8 bits takes longer than reading them: they count as 16.
-    int64_t bits = std::max(stored.getIntOrFloatBitWidth(), 16u);
-    return model.getStreamedKeys(bytes, /*isInteger=*/false, rows * 8 / bits);
+    return model.getStreamedKeys(bytes, /*isInteger=*/false,
+                                 countProducts(stored, rows));
   }
   if (layout == OnlineLayout::Mma)
     return chooseKeysForMatrixUnits(size);

@@ -19,6 +19,17 @@ namespace mlir::attn {
 int64_t chooseKeysOfBlock(OnlineLayout layout, Type type, Type stored,
                           int64_t rows, int64_t size, const CacheModel &model);
 
+/// Products of each byte of keys, or of values, that are stored so, for `rows`
+/// queries, rounded down. Converting 8 bits takes longer than reading them:
+/// they count as 16.
+int64_t countProducts(Type stored, int64_t rows);
+
+/// Bytes of keys, and of values, of one head in the layout `rows` that are
+/// fetched ahead: of rows that are read in turn, those of a block of `keys`,
+/// and of one more if each byte has a product; 0 is what the memory needs.
+int64_t chooseBytesAhead(Type stored, int64_t rows, int64_t size, int64_t keys,
+                         const CacheModel &model);
+
 } // namespace mlir::attn
 
 #endif // ATTN_PLAN_BLOCKKEYS_H

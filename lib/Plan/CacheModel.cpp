@@ -48,11 +48,22 @@ int64_t CacheModel::getStreamedKeys(int64_t bytes, bool isInteger,
   constexpr int64_t kLongest = 4;
   turn *=
       std::clamp<int64_t>(products * target.getLanes() / kWidest, 1, kLongest);
-  if (products == 0 && underWay / 4 >= kBytesOfRun)
+  if (products == 0 && isMemoryFar())
     turn /= 2;
   constexpr int64_t kLeast = 8; // As rows of scores come.
   constexpr int64_t kMost = 256;
   return std::clamp<int64_t>(floorToPower(turn / bytes), kLeast, kMost);
+}
+
+bool CacheModel::isMemoryFar() const {
+  return getBytesUnderWay() > 2 * kBytesOfRun;
+}
+
+bool CacheModel::readsRowsInTurn(int64_t bytes, int64_t products) const {
+  constexpr int64_t kLines = 8;
+  return isMemoryFar() &&
+         (products == 0 ||
+          (products == 1 && bytes >= kLines * target.getLineBytes()));
 }
 
 int64_t CacheModel::getChunk() const {

@@ -80,6 +80,14 @@ public:
   /// both at once among the instructions that a processor looks at.
   int64_t getStreamedKeys(int64_t bytes, bool isInteger,
                           int64_t products = 1) const;
+  /// Whether rows of a stream, of `bytes` each, are multiplied one after the
+  /// other, as the processor's own prefetchers expect, and not a few of them
+  /// side by side, which takes fewer instructions: where each byte has less
+  /// than one product, or one, and rows are long. Then a processor sees by
+  /// itself what is read next, as it looks a few hundred instructions ahead,
+  /// and does not where lines that are fetched far ahead take the place of
+  /// those.
+  bool readsRowsInTurn(int64_t bytes, int64_t products) const;
   /// Keys of a chunk: so many blocks that merging its state with others takes
   /// no time to speak of.
   int64_t getChunk() const;
@@ -194,6 +202,8 @@ public:
   bool hasTimeToFetch(int64_t rows) const { return rows >= 24; }
 
 private:
+  /// Whether more than a processor's own prefetchers fetch has to be under way.
+  bool isMemoryFar() const;
   /// Warps that a multiprocessor is to have, which compute while others wait.
   static constexpr int64_t kWantedWarps = 8;
   /// Workgroups that a multiprocessor is to have room for: of four warps, and

@@ -422,9 +422,7 @@ FailureOr<PlanAttr> AttentionPlanner::plan() {
   if (!ShapedType::isDynamic(type))
     return plan({type, /*isExact=*/true});
   std::optional<int64_t> bound = getKnownMost(op.getQuery(), 2);
-  if (!bound)
-    return plan({});
-  return plan({*bound, /*isExact=*/false});
+  return bound ? plan({*bound, /*isExact=*/false}) : plan({});
 }
 
 FailureOr<PlanAttr> AttentionPlanner::plan(QueryCount number) {
@@ -441,6 +439,10 @@ FailureOr<PlanAttr> AttentionPlanner::plan(QueryCount number) {
   layout = said && said.getLayout() ? *said.getLayout() : chooseLayout();
   keys = use(getSaid(&PlanAttr::getKeys), chooseKeys());
   chunk = use(getSaid(&PlanAttr::getChunk), chooseChunk());
+  int64_t ahead = getSaid(&PlanAttr::getAhead);
+  if (ahead == 0 && chunk > 0 && layout == OnlineLayout::Rows)
+    ahead = chooseBytesAhead(getStoredType(op.getKey()), rows,
+                             std::max(headSize, valueSize), keys, model);
   if (failed(check()))
     return failure();
   FailureOr<std::optional<Packs>> packs = planPacks();
@@ -455,7 +457,7 @@ FailureOr<PlanAttr> AttentionPlanner::plan(QueryCount number) {
                                          .keys = keys,
                                          .chunk = chunk,
                                          .packs = *packs,
-                                         .ahead = getSaid(&PlanAttr::getAhead),
+                                         .ahead = ahead,
                                          .inWarpgroups = inWarpgroups,
                                          .isBatchInvariant = isBatchInvariant(),
                                          .rest = *rest});

@@ -236,6 +236,36 @@ func.func @dots(%values: memref<?x64xf16>, %all: memref<?x64xf16>, %n: index,
 
 // -----
 
+#mk = affine_map<(m, n, k) -> (m, k)>
+#nk = affine_map<(m, n, k) -> (n, k)>
+#mn = affine_map<(m, n, k) -> (m, n)>
+
+// With one query, keys are read one after the other, two lines in a step.
+// CHECK-LABEL: func.func @in_turn(
+// CHECK-SAME: %[[VALUES:[^:]*]]: memref<?x64xf16>, %[[KEYS:[^:]*]]: memref<8x64xf16>
+// CHECK-COUNT-4: vector.load %[[KEYS]][%c0,
+// CHECK-COUNT-4: vector.load %[[KEYS]][%c1,
+// CHECK-COUNT-4: vector.load %[[KEYS]][%c2,
+// CHECK: return
+func.func @in_turn(%values: memref<?x64xf16>, %keys: memref<8x64xf16>,
+                   %q: memref<1x64xf32>, %scores: memref<8x1xf32>) {
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  attn.prefetch %values[%c0] to %c8 spread : memref<?x64xf16>
+  linalg.generic {indexing_maps = [#mk, #nk, #mn],
+      iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%keys, %q : memref<8x64xf16>, memref<1x64xf32>) outs(%scores : memref<8x1xf32>) {
+  ^bb0(%x: f16, %y: f32, %sum: f32):
+    %w = arith.extf %x : f16 to f32
+    %0 = arith.mulf %w, %y : f32
+    %1 = arith.addf %sum, %0 : f32
+    linalg.yield %1 : f32
+  }
+  return
+}
+
+// -----
+
 #km = affine_map<(m, n, k) -> (k, m)>
 #kn = affine_map<(m, n, k) -> (k, n)>
 #mn = affine_map<(m, n, k) -> (m, n)>

@@ -160,6 +160,18 @@ func.func @double(%q: tensor<1x2x512x64xf64>) -> tensor<1x2x512x64xf64> {
   return %r : tensor<1x2x512x64xf64>
 }
 
+// Rows of one query that shares its keys with none are read in turn, where memory is far:
+// no more is fetched than what a block reads next.
+// CHECK-LABEL: func.func @alone
+// CHECK: attn.plan = #attn.plan<layout = rows, heads = 1, rows = 1, {{.*}}, keys = 8, chunk = 1024, ahead = 2048>
+func.func @alone(%q: tensor<1x8x1x64xf32>, %k: tensor<1x8x512x64xf32>)
+    -> tensor<1x8x1x64xf32> {
+  %r = attn.attention
+      ins(%q, %k, %k : tensor<1x8x1x64xf32>, tensor<1x8x512x64xf32>,
+          tensor<1x8x512x64xf32>) outs(%q : tensor<1x8x1x64xf32>)
+  return %r : tensor<1x8x1x64xf32>
+}
+
 // With dropout, heads do not share tiles: rows of one are of one line.
 // CHECK-LABEL: func.func @dropout
 // AVX2: attn.plan = #attn.plan<layout = rows, heads = 1, rows = 1,

@@ -9,7 +9,8 @@
 // C[m,n] += A[m,k] * B[n,k] with few n: both operands are contiguous along k,
 // so that vectors are of k, and what is left in their lanes is summed at the
 // end, for as many sums at once as a vector has lanes. A comes from memory: of
-// each row, a step reads 64 bytes, a line. The elements that are left, of rows
+// each row, a step reads 64 bytes, a line, or a few if it is one row's alone.
+// The elements that are left, of rows
 // of no whole vectors, are those of a vector whose others are 0.
 //
 // Of i8 and i32, an instruction multiplies four elements of A for each lane, as
@@ -23,6 +24,7 @@
 #include "lib/CPU/LinalgToVector/LinalgToVector.h"
 #include "lib/CPU/LinalgToVector/RowSlices.h"
 #include "lib/Memory/PrefetchShares.h"
+#include "lib/Plan/BlockKeys.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -52,11 +54,20 @@ public:
     if (ofIntegers)
       return;
     Type typeOfA = cast<MemRefType>(a.getType()).getElementType();
-    int64_t perLine =
-        std::max<int64_t>(1, 32 / typeOfA.getIntOrFloatBitWidth());
-    while (whole % (perLine * width) != 0 && perLine > 1)
-      perLine /= 2;
-    vectorsPerStep = perLine;
+    int64_t bits = typeOfA.getIntOrFloatBitWidth();
+    vectorsPerStep = std::max<int64_t>(1, 32 / bits);
+    if (!shares.empty() && bits > 8 &&
+        CacheModel(getTarget(op))
+            .readsRowsInTurn(length * bits / 8,
+                             countProducts(typeOfA, numColumns))) {
+      rowsTogether = 1;
+      // One row leaves little to a step. More narrow vectors would spill.
+      constexpr int64_t kWidest = 16;
+      if (width == kWidest)
+        vectorsPerStep = 2 * mostVectors;
+    }
+    while (whole % (vectorsPerStep * width) != 0 && vectorsPerStep > 1)
+      vectorsPerStep /= 2;
     isSplit = canSplit(typeOfA) && vectorsPerStep % 2 == 0;
   }
 
@@ -107,7 +118,7 @@ private:
   }
 
   void emitLoop(Value lower, Value upper, int64_t numRows) {
-    int64_t together = std::min(numRows, mostRowsTogether);
+    int64_t together = std::min(numRows, rowsTogether);
     shares.cut(b, b.index(int64_t(llvm::divideCeil(mostRows, together)) *
                           (whole / stepSize())));
     b.loop(lower, upper, numRows, [&](Value row) {
@@ -302,10 +313,6 @@ private:
     }
   }
 
-  /// Rows of A that are read beside each other. Enough sums for none to wait
-  /// for another, and no more streams than a processor's own prefetchers
-  /// follow.
-  static constexpr int64_t mostRowsTogether = 4;
   /// Vectors of a row of A that are in registers at once. More would spill.
   static constexpr int64_t mostVectors = 2;
 
@@ -316,6 +323,10 @@ private:
   int64_t numColumns, paddedColumns, length;
   int64_t mostRows; ///< 0: any number.
   PrefetchShares shares;
+  /// Rows of A that are read beside each other. Enough sums for none to wait
+  /// for another, and no more streams than a processor's own prefetchers
+  /// follow.
+  int64_t rowsTogether = 4;
   bool ofIntegers;
   int64_t depth;              ///< Elements of a row in a vector.
   int64_t whole;              ///< Elements of a row in whole vectors.
