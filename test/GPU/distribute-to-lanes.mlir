@@ -566,10 +566,15 @@ func.func @scalar_product(%out: memref<16x16xf32>) {
 // Warps that share a workgroup have memory of their own, which they wait for alone. What
 // others read of theirs is the workgroup's, in place of that, behind a barrier of all.
 // CHECK-LABEL: func.func @shares
-// CHECK: gpu.launch blocks({{.*}}) threads(%[[X:.*]], %[[W:.*]], %{{.*}}) in (%{{.*}} = %c32{{.*}}, %{{.*}} = %c4{{.*}}, %{{.*}}) dynamic_shared_memory_size %c4352_i32
+// CHECK: gpu.launch blocks({{.*}}) threads(%[[X:.*]], %[[Y:.*]], %{{.*}}) in (%{{.*}} = %c32{{.*}}, %{{.*}} = %c4{{.*}}, %{{.*}}) dynamic_shared_memory_size %c4352_i32
 // CHECK: %[[MEMORY:.*]] = gpu.dynamic_shared_memory
+// CHECK: %[[OF_LANE:.*]] = arith.index_cast %[[Y]]
+// CHECK: %[[OF_FIRST:[^,]*]], %{{.*}} = gpu.shuffle idx %[[OF_LANE]], %c0
+// CHECK: %[[NUMBER:.*]] = arith.index_cast %[[OF_FIRST]]
+// CHECK: %[[W:.*]] = arith.minui %[[NUMBER]], %c3
 // CHECK: %[[FIRST:.*]] = arith.muli %[[W]], %c1088
-// CHECK: memref.view %[[MEMORY]][%[[FIRST]]][] : {{.*}} to memref<16x17xf32
+// CHECK: %[[OWN:.*]] = memref.view %[[MEMORY]][%[[FIRST]]][] : {{.*}} to memref<1088xi8
+// CHECK: memref.view %[[OWN]][%c0][] : {{.*}} to memref<16x17xf32
 // CHECK: memref.view %[[MEMORY]][%c0][] : {{.*}} to memref<4x16xf32
 // CHECK-NOT: gpu.barrier
 // CHECK: nvvm.bar.warp.sync

@@ -102,6 +102,9 @@ static void expectFewOfWarp(const KernelConfiguration &key,
       EXPECT_EQ(numbers[sharedBytes], isShort ? 36864 : 69632);
     if (isShort)
       EXPECT_LE(numbers[registers], 168);
+    EXPECT_LE(numbers[instructions], isShort ? 350 : 490);
+    EXPECT_LE(numbers[integer], 40);
+    EXPECT_LE(numbers[shfl], 4);
     EXPECT_GE(numbers[workgroups], isShort ? 3 : 2);
     EXPECT_LE(numbers[exposedEx2], 12);
   } else if (key.variant == "full" || key.variant == "causal") {

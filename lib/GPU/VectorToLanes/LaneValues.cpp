@@ -21,12 +21,34 @@
 using namespace mlir;
 using namespace mlir::attn;
 
+/// How many warps share a workgroup, each with keys of its own.
+static int64_t getNumShares(gpu::LaunchOp launch) {
+  APInt shares;
+  return matchPattern(launch.getBlockSizeOperandValues().y,
+                      m_ConstantInt(&shares))
+             ? shares.getSExtValue()
+             : 1;
+}
+
+/// Emits the number of this warp among those. It comes from its first lane, so
+/// that ptxas knows that it is the same in all of them, as are branches that
+/// depend on it: else it has them meet again behind each.
+static Value emitShare(IndexBuilder &b, gpu::LaunchOp launch) {
+  Value own =
+      arith::IndexCastOp::create(b, b.getI32Type(), launch.getThreadIds().y);
+  Value ofFirst =
+      gpu::ShuffleOp::create(b, own, 0, kLanesOfWarp, gpu::ShuffleMode::IDX)
+          .getShuffleResult();
+  return b.emit<arith::MinUIOp>(b.toIndex(ofFirst), getNumShares(launch) - 1);
+}
+
 /// Emits the index of this lane at the start of a launch.
 static LaneIndex emitLaneIndex(IndexBuilder &b, gpu::LaunchOp launch,
                                int64_t warpRows, bool isTransposed) {
   LaneIndex result;
   result.thread = launch.getThreadIds().x;
-  result.share = launch.getThreadIds().y;
+  if (getNumShares(launch) > 1)
+    result.share = emitShare(b, launch);
   result.lane = b.rem(result.thread, kLanesOfWarp);
   Value warp = b.div(result.thread, kLanesOfWarp),
         group = b.div(result.lane, 4), place = b.rem(result.lane, 4);
@@ -38,15 +60,6 @@ static LaneIndex emitLaneIndex(IndexBuilder &b, gpu::LaunchOp launch,
   result.firstColumn = isTransposed ? group : result.columnOfFactor;
   result.isLeader = b.isEqual(isTransposed ? group : place, 0);
   return result;
-}
-
-/// How many warps share a workgroup, each with keys of its own.
-static int64_t getNumShares(gpu::LaunchOp launch) {
-  APInt shares;
-  return matchPattern(launch.getBlockSizeOperandValues().y,
-                      m_ConstantInt(&shares))
-             ? shares.getSExtValue()
-             : 1;
 }
 
 Value WorkgroupMemory::allocate(MemRefType type, Owner owner, int64_t alignment,
@@ -212,10 +225,19 @@ LogicalResult WorkgroupMemory::setSize() {
     b.setInsertionPoint(buffer.view);
     buffer.view.getByteShiftMutable().assign(b.index(first + buffer.begin));
   }
-  for (PlacedBuffer &buffer : ofWarps) {
-    b.setInsertionPoint(buffer.view);
-    Value own = b.mul(launch.getThreadIds().y, sizeOfWarp);
-    buffer.view.getByteShiftMutable().assign(b.add(own, buffer.begin));
+  if (!ofWarps.empty()) {
+    b.setInsertionPointAfterValue(base);
+    Value begin = b.mul(emitShare(b, launch), sizeOfWarp);
+    auto type = MemRefType::get(
+        {sizeOfWarp}, b.getI8Type(), MemRefLayoutAttrInterface{},
+        cast<MemRefType>(base.getType()).getMemorySpace());
+    // Apart from where a buffer begins in it, which is a constant of addresses.
+    Value own = memref::ViewOp::create(b, type, base, begin, ValueRange());
+    for (PlacedBuffer &buffer : ofWarps) {
+      b.setInsertionPoint(buffer.view);
+      buffer.view.getSourceMutable().assign(own);
+      buffer.view.getByteShiftMutable().assign(b.index(buffer.begin));
+    }
   }
   b.setInsertionPoint(launch);
   launch.getDynamicSharedMemorySizeMutable().assign(

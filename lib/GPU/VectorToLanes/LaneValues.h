@@ -31,7 +31,7 @@ inline bool hasVectors(Operation *op) {
 /// Which lane a thread is; see attn-distribute-to-lanes.
 struct LaneIndex {
   Value thread;      ///< In the workgroup, or in its share.
-  Value share;       ///< The number of that.
+  Value share;       ///< The number of that; null if there are none.
   Value lane;        ///< In its warp.
   Value firstRow;    ///< R * w + g, or R * w + 2 * t where it is transposed.
   Value firstColumn; ///< 2 * t, or g.
