@@ -43,7 +43,7 @@ def Attn_PlanAttr : AttrDef<Attn_Dialect, "Plan"> {
     | `columns` | projection | columns of a tile |
     | `features` | projection | features of a block: what is multiplied before the next rows of a tile |
     | `packs` | attention in pairs, its gradients and tangents in matrix tiles, projection | where the values, or the rows, are packed: in each `block` of keys, `shared` by all tiles, before them, or `kept` by a tile for the next of its thread |
-    | `ahead` | attention, projection | bytes of a stream of keys, values or weights from memory that are fetched ahead of where they are read; not said: what the memory of the target needs |
+    | `ahead` | attention, projection | bytes of a stream of keys, values or weights from memory that are fetched ahead of where they are read: blocks that come next, or, not said, what the memory of the target needs |
     | `warpgroups` | attention | on a GPU of sm_90a, four warps multiply together (`wgmma`), each of them 16 rows |
     | `batch_invariant` | attention | all numbers of queries are computed in one order of sums: a query's bits do not depend on how many come with it |
 

@@ -83,6 +83,7 @@ public:
     if (heads > 1)
       op = emitFoldedGroups(b, whole);
     sizes = b.sizes(op.getOutput());
+    occupancy = getOccupancy();
     count = emitCount();
     FailureOr<SmallVector<Value>> parts = emitParts();
     if (failed(parts))
@@ -115,10 +116,9 @@ private:
   /// at once: one more than have room would take as long again.
   Value emitCount() {
     Value heads = b.emit<arith::MaxUIOp>(b.mul(sizes[0], sizes[1]), 1);
-    auto [workgroups, shares] = getOccupancy();
-    warps = shares;
-    Value wanted =
-              b.div(workgroups * getTarget(op).getGpuMultiprocessors(), heads),
+    int64_t workgroups =
+        occupancy.workgroups * getTarget(op).getGpuMultiprocessors();
+    Value wanted = b.div(workgroups, heads),
           most = b.ceilDiv(b.size(op.getKey(), 2), chunk);
     return b.emit<arith::MaxUIOp>(b.emit<arith::MinUIOp>(wanted, most), 1);
   }
@@ -129,18 +129,25 @@ private:
             valueSize = op.getValueType().getDimSize(3),
             element = op.getElementType().getIntOrFloatBitWidth() / 8,
             accumulated = type.getIntOrFloatBitWidth() / 8;
-    // Of f32, queries and weights are there, too, of rows that there may be.
-    bool isFew = rows <= kRowsOfTranspose && lanes == kRowsOfWarp;
-    int64_t otherBytes = 0;
-    if (op.getElementType().isF32())
-      otherBytes = (isFew ? llvm::alignTo(rows, 4) : lanes) *
-                       (size * element + kBytesBetweenRows) +
-                   (isFew ? kRowsOfTranspose : lanes) *
-                       (keys * element + kBytesBetweenRows);
+    auto getBytes = [&](int64_t count, int64_t columns) {
+      return count * (columns * element + kBytesBetweenRows);
+    };
+    // Of f32, both first factors are there, of rows that there may be.
+    bool isFew = rows <= kRowsOfTranspose && lanes == kRowsOfWarp,
+         isF32 = op.getElementType().isF32();
+    int64_t rowsOfLanes = isFew ? kRowsOfTranspose : kRowsOfWarp, factors = 0;
+    if (isF32)
+      factors = getBytes(isFew ? llvm::alignTo(rows, 4) : lanes, size) +
+                getBytes(isFew ? kRowsOfTranspose : lanes, keys);
+    else if (size * rowsOfLanes > kMostInRegisters)
+      factors = getBytes(lanes, size);
+    // Of scores, and of whether they are hidden.
+    int64_t positions = lanes * keys * (accumulated + 1);
     return CacheModel(getTarget(op))
-        .getOccupancy(keys * getBytesOfKey(element, size, valueSize),
-                      otherBytes, rows * (valueSize + 2) * accumulated,
-                      {lanes / warpRows, warpRows, std::max(size, valueSize)});
+        .getOccupancy(
+            keys * getBytesOfKey(element, size, valueSize),
+            {factors, positions, rows * (valueSize + 2) * accumulated},
+            {lanes / warpRows, warpRows, std::max(size, valueSize)});
   }
 
   //===--------------------------------------------------------------------===//
@@ -160,7 +167,8 @@ private:
     OpBuilder::InsertionGuard guard(b);
     scf::ForallOp loop = b.enterForall(upper, empty);
     SmallVector<Value> ivs(loop.getInductionVars());
-    if (failed(warps > 1 ? emitShared(loop, ivs) : emitPart(loop, ivs, count)))
+    if (failed(occupancy.shares > 1 ? emitShared(loop, ivs)
+                                    : emitPart(loop, ivs, count)))
       return failure();
     return SmallVector<Value>(loop.getResults());
   }
@@ -168,6 +176,7 @@ private:
   /// Makes the states of the part `at` of `loop` those of its warps, each of
   /// which has a share of the keys.
   LogicalResult emitShared(scf::ForallOp loop, ArrayRef<Value> at) {
+    int64_t warps = occupancy.shares;
     auto value = cast<RankedTensorType>(loop.getResultTypes()[0]);
     auto space = gpu::AddressSpaceAttr::get(
         b.getContext(), gpu::GPUDialect::getWorkgroupAddressSpace());
@@ -356,7 +365,7 @@ private:
   int64_t warpRows, lanes; ///< Of its warps, and its vectors.
   SmallVector<OpFoldResult> sizes; ///< Of the output of `op`.
   Value count;                     ///< Of parts.
-  int64_t warps = 1;               ///< That share the keys of a part.
+  CacheModel::Occupancy occupancy; ///< Of multiprocessors.
   SmallVector<Value> states;       ///< Of all parts.
 };
 

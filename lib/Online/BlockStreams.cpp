@@ -135,6 +135,7 @@ BlockStreams BlockStreams::emit(OpBuilder &b, OnlineAttentionOp block,
     int64_t numRows = getConstantIntValue(loop.getStep()).value_or(0);
     // Before products fetch them.
     if (areLookedUp(keys) && areLookedUp(values) &&
+        !CacheModel(getTarget(block)).isMemoryFar() &&
         getRowsAhead(values, numRows, plan) == 0)
       for (tensor::ExtractSliceOp rows : {keys, values})
         emitBeginnings(b, rows, loop, numRows);

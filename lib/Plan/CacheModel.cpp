@@ -61,7 +61,7 @@ bool CacheModel::isMemoryFar() const {
 
 bool CacheModel::readsRowsInTurn(int64_t bytes, int64_t products) const {
   constexpr int64_t kLines = 8;
-  return isMemoryFar() &&
+  return isMemoryFar() && target.getVectorBits() >= 8 * target.getLineBytes() &&
          (products == 0 ||
           (products == 1 && bytes >= kLines * target.getLineBytes()));
 }
@@ -149,25 +149,28 @@ int64_t CacheModel::getStagesOfWarpgroups(int64_t bytes,
 }
 
 CacheModel::Occupancy CacheModel::getOccupancy(int64_t bytes,
-                                               int64_t otherBytes,
-                                               int64_t stateBytes,
+                                               BesideBlocks beside,
                                                Workgroup workgroup) const {
   int64_t blocks = takesTurns(bytes, /*queryBytes=*/0, workgroup)
                        ? 1
                        : getStages(bytes, /*queryBytes=*/0, workgroup);
-  Occupancy best = {0, 0};
+  int64_t ofWarp = blocks * bytes + beside.factors;
+  Occupancy best = {1, 1};
   for (int64_t shares = workgroup.warps > 1 ? 1 : kMostShares; shares > 0;
        --shares) {
-    int64_t ofEach = std::max(blocks * bytes + otherBytes,
-                              shares > 1 ? stateBytes : int64_t(0)),
-            count = target.getGpuSharedBytes() /
-                    (shares * ofEach + kReservedOfWorkgroup);
-    if (count * shares > best.workgroups * best.shares)
-      best = {count, shares};
+    int64_t ofEach = shares > 1 ? std::max(ofWarp, beside.state) : ofWarp;
+    auto count = [&](int64_t each) {
+      return target.getGpuSharedBytes() /
+             (shares * each + kReservedOfWorkgroup);
+    };
+    if (shares > 1 && count(ofEach + beside.positions) == 0)
+      continue;
+    if (count(ofEach) * shares > best.workgroups * best.shares)
+      best = {count(ofEach), shares};
     if (best.workgroups * best.shares >= kWantedWarps)
       break;
   }
-  return best.workgroups > 0 ? best : Occupancy{1, 1};
+  return best;
 }
 
 int64_t CacheModel::getMostKeys(int64_t bytes, Workgroup workgroup) const {

@@ -24,6 +24,10 @@ namespace mlir::attn {
 /// beside what it asks for.
 inline constexpr int64_t kReservedOfWorkgroup = 1 << 10;
 
+/// Elements at most of the 16 rows, or 8, of a first factor of 16 bits that
+/// lanes keep in registers. Others are in workgroup memory.
+inline constexpr int64_t kMostInRegisters = 128 * 16;
+
 /// Warps at most that share a workgroup, each with keys of its own.
 inline constexpr int64_t kMostShares = 4;
 
@@ -80,13 +84,15 @@ public:
   /// both at once among the instructions that a processor looks at.
   int64_t getStreamedKeys(int64_t bytes, bool isInteger,
                           int64_t products = 1) const;
+  /// Whether more than a processor's own prefetchers fetch has to be under way.
+  bool isMemoryFar() const;
   /// Whether rows of a stream, of `bytes` each, are multiplied one after the
   /// other, as the processor's own prefetchers expect, and not a few of them
   /// side by side, which takes fewer instructions: where each byte has less
-  /// than one product, or one, and rows are long. Then a processor sees by
-  /// itself what is read next, as it looks a few hundred instructions ahead,
-  /// and does not where lines that are fetched far ahead take the place of
-  /// those.
+  /// than one product, or one, and rows are long. Then a processor that loads
+  /// whole lines sees by itself what is read next, as it looks a few hundred
+  /// instructions ahead, and does not where lines that are fetched far ahead
+  /// take the place of those.
   bool readsRowsInTurn(int64_t bytes, int64_t products) const;
   /// Keys of a chunk: so many blocks that merging its state with others takes
   /// no time to speak of.
@@ -184,11 +190,16 @@ public:
   struct Occupancy {
     int64_t workgroups, shares;
   };
-  /// Those of warps with such blocks, and `otherBytes` beside them, of which
-  /// each leaves a state of `stateBytes` where the others' blocks were. Of one
-  /// warp, there are up to four in a workgroup, which merge their states: as
-  /// many as let a multiprocessor have 8 warps, or else most of them.
-  Occupancy getOccupancy(int64_t bytes, int64_t otherBytes, int64_t stateBytes,
+  /// What each warp has beside blocks, in bytes: what its queries and weights
+  /// take, what regions that ask for positions may take, and the state that it
+  /// leaves where blocks were.
+  struct BesideBlocks {
+    int64_t factors, positions, state;
+  };
+  /// Those of warps with blocks of `bytes`. Of one warp, there are up to four
+  /// in a workgroup, which merge their states: as many as let a multiprocessor
+  /// have 8 warps, or else most of them.
+  Occupancy getOccupancy(int64_t bytes, BesideBlocks beside,
                          Workgroup workgroup) const;
   /// At most as many keys of a block, a power of 2, as let a multiprocessor of
   /// a GPU have 8 warps, which compute while others wait, with a block each; no
@@ -202,8 +213,6 @@ public:
   bool hasTimeToFetch(int64_t rows) const { return rows >= 24; }
 
 private:
-  /// Whether more than a processor's own prefetchers fetch has to be under way.
-  bool isMemoryFar() const;
   /// Warps that a multiprocessor is to have, which compute while others wait.
   static constexpr int64_t kWantedWarps = 8;
   /// Workgroups that a multiprocessor is to have room for: of four warps, and

@@ -89,17 +89,19 @@ TEST(EmulatedDecoding, dynamicLengths) {
   });
 }
 
-/// Several queries of each head as further rows, and hidden keys of NaN.
+/// Several queries of each head as further rows, and hidden keys of NaN. Rows
+/// of states in workgroup memory may be of odd sizes.
 TEST(EmulatedDecoding, fewQueries) {
   forSeeds(1, numCases(3), [](Random &random) {
     Index group = random.pick<Index>({1, 2, 5}), heads = 2,
           queries = random.between(2, 16 / group),
-          keys = random.between(1, 700);
+          keys = random.between(1, 700), size = random.pick<Index>({32, 33});
     ElementType type =
         random.pick<ElementType>({ElementType::f16, ElementType::bf16});
     auto tensor = [&](Index heads, Index length) {
       return "tensor<2x" + std::to_string(heads) + "x" +
-             std::to_string(length) + "x32x" + string(nameOf(type)) + ">";
+             std::to_string(length) + "x" + std::to_string(size) + "x" +
+             string(nameOf(type)) + ">";
     };
     string query = tensor(heads * group, queries), key = tensor(heads, keys);
     string text =
@@ -111,8 +113,8 @@ TEST(EmulatedDecoding, fewQueries) {
         ") offset(bottom_right) mask causal, "
         "key_padding(%padding : tensor<2x" +
         std::to_string(keys) + "xi1>)\nreturn %o : " + query + "\n}\n";
-    TestTensor q(type, {2, heads * group, queries, 32}),
-        k(type, {2, heads, keys, 32}), v(type, {2, heads, keys, 32}),
+    TestTensor q(type, {2, heads * group, queries, size}),
+        k(type, {2, heads, keys, size}), v(type, {2, heads, keys, size}),
         padding(ElementType::i1, {2, keys});
     padding.fill([&] { return random.chance(0.8); });
     q.fill([&] { return random.normal(); });

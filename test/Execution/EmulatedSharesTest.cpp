@@ -144,7 +144,7 @@ std::string runLowered(const Lowered &lowered,
 
 } // namespace
 
-/// Four warps, with 75 keys each, of which the states are where keys were.
+/// Four warps, with 128, 128, 44 and no keys, whose states are where keys were.
 TEST(EmulatedShares, Right) {
   Lowered lowered = lower();
   EXPECT_EQ(lowered.launch.block.x, 32u);

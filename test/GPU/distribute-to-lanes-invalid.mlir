@@ -203,3 +203,47 @@ func.func @queries_in_rows(%x: memref<64x64xf16, #gpu.address_space<workgroup>>,
   }
   return
 }
+
+// -----
+
+// Other warps than the launch has.
+func.func @two_of_four(%out: memref<4xi1>) {
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c32 = arith.constant 32 : index
+  %true = arith.constant true
+  gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
+             threads(%tx, %ty, %tz) in (%sx = %c32, %sy = %c4, %sz = %c1) {
+    // expected-error @below {{expected as many warps as the launch has along y, at least 2, in its body, each along x}}
+    scf.forall (%w) in (2) {
+      memref.store %true, %out[%w] : memref<4xi1>
+    } {mapping = [#gpu.warp<linear_dim_0>]}
+    gpu.terminator
+  }
+  return
+}
+
+// -----
+
+// A barrier of all, in a loop of which each warp may have another number of iterations.
+func.func @barrier_in_loop(%n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c32 = arith.constant 32 : index
+  %zero = arith.constant dense<0.0> : vector<16xf32>
+  gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
+             threads(%tx, %ty, %tz) in (%sx = %c32, %sy = %c4, %sz = %c1) {
+    %own = memref.alloc() : memref<16xf32, #gpu.address_space<workgroup>>
+    scf.forall (%w) in (4) {
+      scf.for %i = %w to %n step %c1 {
+        // expected-error @below {{has no form for lanes of a GPU}}
+        vector.transfer_write %zero, %own[%c0] {in_bounds = [true]} : vector<16xf32>, memref<16xf32, #gpu.address_space<workgroup>>
+      }
+    } {mapping = [#gpu.warp<linear_dim_0>]}
+    %x = memref.load %own[%c1] : memref<16xf32, #gpu.address_space<workgroup>>
+    memref.store %x, %own[%c0] : memref<16xf32, #gpu.address_space<workgroup>>
+    gpu.terminator
+  }
+  return
+}

@@ -652,7 +652,7 @@ func.func @shares_of_two_warps(%n: index, %out: memref<?x4x32xf32>) {
   %c0 = arith.constant 0 : index
   %zero = arith.constant dense<0.0> : vector<32xf32>
   scf.forall (%i) in (%n) {
-    // expected-error @+1 {{expected one loop over warps in a tile, with the rows of one warp, from 0 by 1 to a constant of at most 4}}
+    // expected-error @+1 {{expected one loop over warps in a tile, with the rows of one warp, from 0 by 1 to a constant from 2 to 4}}
     scf.forall (%w) in (4) {
       vector.transfer_write %zero, %out[%i, %w, %c0] {in_bounds = [true]} : vector<32xf32>, memref<?x4x32xf32>
     } {mapping = [#gpu.warp<linear_dim_0>]}

@@ -110,6 +110,21 @@ func.func @rows(%q: tensor<2x2x20x64xf16>, %k: tensor<2x2x3000x64xf16>)
 
 // -----
 
+// Of heads of 512 elements, workgroup memory has room for fewer warps, with their queries.
+// SMALL-LABEL: func.func @long
+// SMALL: scf.forall (%{{.*}}) in (3) shared_outs
+// SMALL: mapping = [#gpu.warp<linear_dim_0>]
+func.func @long(%q: tensor<2x2x4x512xf16>, %k: tensor<2x2x3000x512xf16>)
+    -> tensor<2x2x4x512xf16> {
+  %init = tensor.empty() : tensor<2x2x4x512xf16>
+  %o = attn.attention ins(%q, %k, %k : tensor<2x2x4x512xf16>,
+      tensor<2x2x3000x512xf16>, tensor<2x2x3000x512xf16>)
+      outs(%init : tensor<2x2x4x512xf16>)
+  return %o : tensor<2x2x4x512xf16>
+}
+
+// -----
+
 // Neither too many queries nor an unknown number of them, nor heads that share keys.
 // CHECK-LABEL: func.func @others
 // CHECK-NOT: scf.forall (

@@ -160,16 +160,33 @@ func.func @double(%q: tensor<1x2x512x64xf64>) -> tensor<1x2x512x64xf64> {
   return %r : tensor<1x2x512x64xf64>
 }
 
-// Rows of one query that shares its keys with none are read in turn, where memory is far:
-// no more is fetched than what a block reads next.
+// Rows of one query that shares its keys with none are read in turn, where memory is far
+// and loads are of whole lines: no more is fetched than what a block reads next.
 // CHECK-LABEL: func.func @alone
-// CHECK: attn.plan = #attn.plan<layout = rows, heads = 1, rows = 1, {{.*}}, keys = 8, chunk = 1024, ahead = 2048>
+// AVX2: attn.plan = #attn.plan<layout = rows, heads = 1, rows = 1, {{.*}}, keys = 8, chunk = 1024>
+// ZEN4: attn.plan = #attn.plan<layout = rows, heads = 1, rows = 1, {{.*}}, keys = 8, chunk = 1024, ahead = 2048>
 func.func @alone(%q: tensor<1x8x1x64xf32>, %k: tensor<1x8x512x64xf32>)
     -> tensor<1x8x1x64xf32> {
   %r = attn.attention
       ins(%q, %k, %k : tensor<1x8x1x64xf32>, tensor<1x8x512x64xf32>,
           tensor<1x8x512x64xf32>) outs(%q : tensor<1x8x1x64xf32>)
   return %r : tensor<1x8x1x64xf32>
+}
+
+// Of four heads, long rows of f32 are, with one block more; not those of 16 bits.
+// CHECK-LABEL: func.func @four
+// ZEN4: attn.plan = #attn.plan<layout = rows, heads = 4, rows = 4, {{.*}}, keys = 8, chunk = 1024, ahead = 8192>
+// ZEN4: attn.plan = #attn.plan<layout = rows, heads = 4, rows = 4, {{.*}}, chunk = 1024>
+func.func @four(%q: tensor<1x8x1x128xf32>, %k: tensor<1x2x512x128xf32>,
+                %r: tensor<1x8x1x128xf16>, %l: tensor<1x2x512x128xf16>)
+    -> (tensor<1x8x1x128xf32>, tensor<1x8x1x128xf16>) {
+  %0 = attn.attention
+      ins(%q, %k, %k : tensor<1x8x1x128xf32>, tensor<1x2x512x128xf32>,
+          tensor<1x2x512x128xf32>) outs(%q : tensor<1x8x1x128xf32>)
+  %1 = attn.attention
+      ins(%r, %l, %l : tensor<1x8x1x128xf16>, tensor<1x2x512x128xf16>,
+          tensor<1x2x512x128xf16>) outs(%r : tensor<1x8x1x128xf16>)
+  return %0, %1 : tensor<1x8x1x128xf32>, tensor<1x8x1x128xf16>
 }
 
 // With dropout, heads do not share tiles: rows of one are of one line.

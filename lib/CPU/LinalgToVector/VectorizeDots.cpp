@@ -10,8 +10,8 @@
 // so that vectors are of k, and what is left in their lanes is summed at the
 // end, for as many sums at once as a vector has lanes. A comes from memory: of
 // each row, a step reads 64 bytes, a line, or a few if it is one row's alone.
-// The elements that are left, of rows
-// of no whole vectors, are those of a vector whose others are 0.
+// The elements that are left, of rows of no whole vectors, are those of a
+// vector whose others are 0.
 //
 // Of i8 and i32, an instruction multiplies four elements of A for each lane, as
 // unsigned, with as many of B. So A is taken to have 128 more in each element,
@@ -61,10 +61,7 @@ public:
             .readsRowsInTurn(length * bits / 8,
                              countProducts(typeOfA, numColumns))) {
       rowsTogether = 1;
-      // One row leaves little to a step. More narrow vectors would spill.
-      constexpr int64_t kWidest = 16;
-      if (width == kWidest)
-        vectorsPerStep = 2 * mostVectors;
+      vectorsPerStep = 2 * mostVectors; // One row's alone leave little to do.
     }
     while (whole % (vectorsPerStep * width) != 0 && vectorsPerStep > 1)
       vectorsPerStep /= 2;

@@ -63,11 +63,11 @@ FailureOr<int64_t> findNumShares(scf::ForallOp loop, int64_t threads) {
     return 1;
   std::optional<int64_t> count =
       getConstantIntValue(shares.front().getMixedUpperBound().front());
-  if (shares.size() > 1 || !count || *count < 1 || *count > kMostShares ||
+  if (shares.size() > 1 || !count || *count < 2 || *count > kMostShares ||
       !shares.front().isNormalized() || threads != kLanesOfWarp)
     return shares.front().emitOpError(
                "expected one loop over warps in a tile, with the rows of one "
-               "warp, from 0 by 1 to a constant of at most ")
+               "warp, from 0 by 1 to a constant from 2 to ")
            << kMostShares;
   return *count;
 }

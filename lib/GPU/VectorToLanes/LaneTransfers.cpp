@@ -174,9 +174,9 @@ emitForChunks(LaneValues &lanes, Value memory, TypeRange results,
               llvm::function_ref<SmallVector<Value>(int64_t)> emit) {
   IndexBuilder &b = lanes.b;
   auto type = cast<MemRefType>(memory.getType());
-  // Rows in workgroup memory are of even numbers of elements.
+  // Rows in workgroup memory follow one another.
   if (isWorkgroup(memory))
-    return emit(2);
+    return emit(type.getShape().back() % 2 == 0 ? 2 : 1);
   int64_t chunk = getChunkSize(type);
   auto branch = scf::IfOp::create(
       b, results,
@@ -507,6 +507,11 @@ LogicalResult attn::convertToLanes(vector::TransferWriteOp write,
   auto memory = cast<MemRefType>(write.getBase().getType());
   bool isRows = *layout == Layout::Rows;
   if (isRows ? type.getRank() != 1 : memory.isDynamicDim(memory.getRank() - 1))
+    return rejectForLanes(write);
+  // All warps of a workgroup pass its barrier, whatever keys each has.
+  if (isWorkgroup(write.getBase()) && lanes.isInWarp() &&
+      !lanes.memory.isOfWarp(write.getBase()) &&
+      !isa<gpu::LaunchOp>(write->getParentOp()))
     return rejectForLanes(write);
   SmallVector<Value> elements = lanes.get(write.getVector());
   // What the memory held before may still be read.

@@ -10,6 +10,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
@@ -32,7 +33,8 @@ static int64_t getNumShares(gpu::LaunchOp launch) {
 
 /// Emits the number of this warp among those. It comes from its first lane, so
 /// that ptxas knows that it is the same in all of them, as are branches that
-/// depend on it: else it has them meet again behind each.
+/// depend on it: else it has them meet again behind each. A bound says how many
+/// bits it has.
 static Value emitShare(IndexBuilder &b, gpu::LaunchOp launch) {
   Value own =
       arith::IndexCastOp::create(b, b.getI32Type(), launch.getThreadIds().y);
@@ -172,21 +174,49 @@ static int64_t placeBuffers(MutableArrayRef<PlacedBuffer> buffers,
   return size;
 }
 
-/// Whether all uses of buffers are in front of all of others.
+/// Whether nothing was read or written in the block since threads waited for
+/// each other. Operations on vectors have been converted.
+template <typename Barrier>
+static bool followsBarrier(Block &block, Block::iterator place) {
+  while (place != block.begin()) {
+    Operation *op = &*--place;
+    if (isa<Barrier>(op))
+      return true;
+    bool isConverted = hasVectors(op) && !isa<nvgpu::LdMatrixOp>(op);
+    if (!isConverted && !isPure(op))
+      return false;
+  }
+  return false;
+}
+
+/// Whether all uses of buffers of warps are in front of a barrier of all, and
+/// all of others behind it.
 static bool areUsedBefore(ArrayRef<PlacedBuffer> buffers,
-                          ArrayRef<PlacedBuffer> others, Block *body) {
+                          ArrayRef<PlacedBuffer> others, Block &body) {
+  auto isKept = [](const PlacedBuffer &buffer) { return buffer.isKept; };
+  if (llvm::any_of(buffers, isKept) || llvm::any_of(others, isKept))
+    return false;
   auto find = [&](ArrayRef<PlacedBuffer> of, bool isLast) {
     Operation *found = nullptr;
     for (const PlacedBuffer &buffer : of)
       for (Operation *user : buffer.users) {
-        Operation *op = body->findAncestorOpInBlock(*user);
+        Operation *op = body.findAncestorOpInBlock(*user);
         if (!found || found->isBeforeInBlock(op) == isLast)
           found = op;
       }
     return found;
   };
-  return find(buffers, /*isLast=*/true)
-      ->isBeforeInBlock(find(others, /*isLast=*/false));
+  Operation *first = find(others, /*isLast=*/false);
+  return find(buffers, /*isLast=*/true)->isBeforeInBlock(first) &&
+         followsBarrier<gpu::BarrierOp>(body, first->getIterator());
+}
+
+/// What all buffers begin at a multiple of.
+static int64_t getAlignment(ArrayRef<PlacedBuffer> buffers) {
+  int64_t alignment = 1;
+  for (const PlacedBuffer &buffer : buffers)
+    alignment = std::max(alignment, buffer.alignment);
+  return alignment;
 }
 
 LogicalResult WorkgroupMemory::setSize() {
@@ -204,12 +234,13 @@ LogicalResult WorkgroupMemory::setSize() {
                ? 0
                : placeBuffers(placed, findCommonBlock(launch, placed));
   };
-  int64_t sizeOfWarp = place(ofWarps), size = place(ofAll), first = 0;
+  int64_t sizeOfWarp = llvm::alignTo(place(ofWarps), getAlignment(ofWarps)),
+          size = place(ofAll), first = 0;
   if (!ofWarps.empty()) {
     int64_t all = getNumShares(launch) * sizeOfWarp;
     if (!ofAll.empty() &&
-        !areUsedBefore(ofWarps, ofAll, &launch.getBody().front()))
-      first = all;
+        !areUsedBefore(ofWarps, ofAll, launch.getBody().front()))
+      first = llvm::alignTo(all, getAlignment(ofAll));
     size = std::max(first + size, all);
   }
   if (size == 0)
@@ -267,24 +298,11 @@ Value LaneValues::allocate(MemRefType type) {
   return memory.allocate(type, inWarp ? Warp : Workgroup);
 }
 
-/// Whether nothing was read or written in the block since threads waited for
-/// each other. Operations on vectors have been converted.
-template <typename Barrier> static bool followsBarrier(OpBuilder &b) {
-  Block::iterator place = b.getInsertionPoint();
-  while (place != b.getInsertionBlock()->begin()) {
-    Operation *op = &*--place;
-    if (isa<Barrier>(op))
-      return true;
-    if (!hasVectors(op) && !isPure(op))
-      return false;
-  }
-  return false;
-}
-
 void LaneValues::emitBarrier() {
   if (!inWarp)
     emitBarrierOfAll();
-  else if (!followsBarrier<NVVM::SyncWarpOp>(b))
+  else if (!followsBarrier<NVVM::SyncWarpOp>(*b.getInsertionBlock(),
+                                             b.getInsertionPoint()))
     NVVM::SyncWarpOp::create(
         b, arith::ConstantIntOp::create(b, b.getI32Type(), -1));
 }
@@ -297,7 +315,8 @@ void LaneValues::emitBarrier(Value of) {
 }
 
 void LaneValues::emitBarrierOfAll() {
-  if (!followsBarrier<gpu::BarrierOp>(b))
+  if (!followsBarrier<gpu::BarrierOp>(*b.getInsertionBlock(),
+                                      b.getInsertionPoint()))
     gpu::BarrierOp::create(b);
 }
 

@@ -89,7 +89,7 @@ private:
     }
     if (isa<gpu::BarrierOp>(op) && lanes.isInWarp()) {
       lanes.emitBarrier();
-      done.push_back(op);
+      op->erase();
       return success();
     }
     if (isa<ProducersOp>(op))
@@ -108,9 +108,14 @@ private:
 
   /// The body of a loop over the warps of a workgroup, once for each.
   LogicalResult convertShares(scf::ForallOp loop) {
+    std::optional<int64_t> count =
+        getConstantIntValue(loop.getMixedUpperBound().front());
     if (loop->getParentRegion() != body.getParent() ||
-        loop.getNumResults() > 0 || !loop.isNormalized() || lanes.isInWarp())
-      return rejectForLanes(loop);
+        loop.getNumResults() > 0 || !loop.isNormalized() || lanes.isInWarp() ||
+        count == 1 || count != lanes.getNumShares() ||
+        lanes.numThreads != kLanesOfWarp)
+      return loop.emitOpError("expected as many warps as the launch has along "
+                              "y, at least 2, in its body, each along x");
     lanes.enterWarp();
     loop.getInductionVars().front().replaceAllUsesWith(lanes.index.share);
     loop.getTerminator()->erase();

@@ -69,7 +69,7 @@ bool isCopied(vector::TransferReadOp read) {
 bool isCopiedFirstFactor(vector::TransferReadOp read, int64_t rows,
                          bool inWarpgroups) {
   // Of warpgroups, scores are of more keys.
-  int64_t most = (inWarpgroups ? 64 : 128) * kRowsOfWarp;
+  int64_t most = inWarpgroups ? kMostInRegisters / 2 : kMostInRegisters;
   VectorType type = read.getVectorType();
   return isFactor(read, 0) &&
          (type.getDimSize(1) * rows > most || type.getElementType().isF32());
