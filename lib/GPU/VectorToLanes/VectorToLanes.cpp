@@ -119,9 +119,8 @@ private:
     lanes.enterWarp();
     loop.getInductionVars().front().replaceAllUsesWith(lanes.index.share);
     loop.getTerminator()->erase();
-    Block::iterator first = loop.getBody()->empty()
-                                ? std::next(loop->getIterator())
-                                : loop.getBody()->begin();
+    Block::iterator first =
+        loop.getBody()->empty() ? loop->getIterator() : loop.getBody()->begin();
     body.getOperations().splice(loop->getIterator(),
                                 loop.getBody()->getOperations());
     LogicalResult result =
