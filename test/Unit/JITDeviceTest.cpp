@@ -272,8 +272,9 @@ TEST_F(JITDevice, PTXWithoutMachineCode) {
   }
 }
 
-/// Nine workgroups for each multiprocessor have room for their keys and values.
-/// Half as many multiprocessors are told apart, and have half as many parts.
+/// Two workgroups of four warps for each multiprocessor have room for their
+/// keys and values. Half as many multiprocessors are told apart, and have half
+/// as many parts.
 TEST_F(JITDevice, PartsOfKeys) {
   std::string text =
       replaceAll(replaceAll(attentionText("f16"), "4x?x16", "4x1x16"),
@@ -297,9 +298,9 @@ TEST_F(JITDevice, PartsOfKeys) {
     return most;
   };
   driver.multiprocessors = 40;
-  EXPECT_EQ(countWorkgroups(), 360u);
+  EXPECT_EQ(countWorkgroups(), 80u);
   driver.multiprocessors = 20;
-  EXPECT_EQ(countWorkgroups(), 180u);
+  EXPECT_EQ(countWorkgroups(), 40u);
 }
 
 TEST_F(JITDevice, LaunchesThatAreRefused) {

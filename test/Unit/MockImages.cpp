@@ -77,8 +77,14 @@ MockKernels attn::test::readPTX(const std::string &text) {
       kernel->parameters.push_back(std::stoul(type.substr(2)) / 8);
     else if (line.find(')') != std::string::npos)
       isInParameters = false;
-    if (std::optional<unsigned long> threads = readNumber(line, ".maxntid "))
-      kernel->threads = unsigned(*threads);
+    // ".maxntid 32, 4, 1"
+    constexpr const char *most = ".maxntid ";
+    if (std::size_t at = line.find(most); at != std::string::npos) {
+      kernel->threads = 1;
+      std::istringstream sizes(line.substr(at + std::strlen(most)));
+      for (unsigned size = 1; sizes >> size; sizes.ignore(1))
+        kernel->threads *= size;
+    }
     for (const auto &[name, size] : buffers)
       if (hasName(line, name) && used.insert(name).second)
         kernel->sharedBytes += size;
