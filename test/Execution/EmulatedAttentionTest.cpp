@@ -15,14 +15,8 @@
 #include "test/Execution/WarpgroupTesting.h"
 
 #include "attn/element_type.h"
-#include "lib/Pipelines/Pipelines.h"
-#include "lib/Registration/Registration.h"
 
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/IR/Matchers.h"
-#include "mlir/Parser/Parser.h"
-#include "mlir/Pass/PassManager.h"
 
 #include "gtest/gtest.h"
 
@@ -41,13 +35,6 @@ struct LoweredAttention {
   std::vector<unsigned> arguments; ///< Of the function, for the kernel.
   emulator::LaunchOptions launch;
 };
-
-unsigned toConstant(mlir::Value value) {
-  llvm::APInt number;
-  bool isConstant = mlir::matchPattern(value, mlir::m_ConstantInt(&number));
-  EXPECT_TRUE(isConstant);
-  return isConstant ? unsigned(number.getZExtValue()) : 0;
-}
 
 /// As `plan` says, for a GPU as `target` says.
 LoweredAttention lower(std::int64_t headSize, const std::string &plan,
@@ -68,31 +55,18 @@ func.func @attend(%query: !queries, %key: !keys, %value: !keys) -> !queries {
   text = replaceAll(text, "QUERIES", std::to_string(numQueries));
   text = replaceAll(text, "KEYS", std::to_string(numKeys));
   text = replaceAll(text, "HEAD", std::to_string(headSize));
-  mlir::DialectRegistry registry;
-  mlir::attn::registerKernelDialects(registry);
-  mlir::attn::registerDeviceDialects(registry);
-  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
-  auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
-  mlir::PassManager passes(&context);
-  mlir::attn::buildPreparationPipeline(passes);
-  mlir::attn::buildGPUPipeline(passes);
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  mlir::OwningOpRef<mlir::ModuleOp> module = lowerForGPU(text, context);
   LoweredAttention result;
-  if (!module || failed(passes.run(*module))) {
-    ADD_FAILURE() << "cannot lower attention";
+  if (!module)
     return result;
-  }
   module->walk([&](mlir::gpu::LaunchFuncOp launch) {
     for (mlir::Value operand : launch.getKernelOperands()) {
       auto argument = mlir::dyn_cast<mlir::BlockArgument>(operand);
       EXPECT_TRUE(argument) << "an operand that the host computes";
       result.arguments.push_back(argument ? argument.getArgNumber() : 0);
     }
-    result.launch.grid = {toConstant(launch.getGridSizeX()),
-                          toConstant(launch.getGridSizeY()),
-                          toConstant(launch.getGridSizeZ())};
-    result.launch.block = {toConstant(launch.getBlockSizeX())};
-    result.launch.dynamicSharedBytes =
-        toConstant(launch.getDynamicSharedMemorySize());
+    result.launch = readLaunch(launch);
   });
   llvm::raw_string_ostream os(result.kernels);
   (*module->getOps<mlir::gpu::GPUModuleOp>().begin())->print(os);

@@ -10,15 +10,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Pipelines/Pipelines.h"
-#include "lib/Registration/Registration.h"
 #include "test/Execution/EmulatorTesting.h"
 
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/IR/Matchers.h"
-#include "mlir/Parser/Parser.h"
-#include "mlir/Pass/PassManager.h"
 
 #include "gtest/gtest.h"
 
@@ -30,13 +24,6 @@ using namespace attn::test;
 namespace {
 
 constexpr std::int64_t rowCount = 4, keyCount = 300, headSize = 64;
-
-std::int64_t readConstant(mlir::Value value) {
-  llvm::APInt number;
-  bool isConstant = mlir::matchPattern(value, mlir::m_ConstantInt(&number));
-  EXPECT_TRUE(isConstant);
-  return isConstant ? number.getSExtValue() : 0;
-}
 
 /// The kernel of the one part that all keys are, and how it is launched.
 struct Lowered {
@@ -60,32 +47,18 @@ func.func @attend(%query: !queries, %key: !keys, %value: !keys) -> !queries {
   return %output : !queries
 }
 })";
-  mlir::DialectRegistry registry;
-  mlir::attn::registerKernelDialects(registry);
-  mlir::attn::registerDeviceDialects(registry);
-  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
-  auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
-  mlir::PassManager passes(&context);
-  mlir::attn::buildPreparationPipeline(passes);
-  mlir::attn::buildGPUPipeline(passes);
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  mlir::OwningOpRef<mlir::ModuleOp> module = lowerForGPU(text, context);
   Lowered result;
-  if (!module || failed(passes.run(*module))) {
-    ADD_FAILURE() << "cannot lower attention";
+  if (!module)
     return result;
-  }
   module->walk([&](mlir::gpu::LaunchFuncOp launch) {
     if (!result.shapes.empty())
       return; // The merge of parts.
     for (mlir::Value operand : launch.getKernelOperands())
       result.shapes.push_back(
           mlir::cast<mlir::MemRefType>(operand.getType()).getShape().vec());
-    result.launch.grid = {unsigned(readConstant(launch.getGridSizeX())),
-                          unsigned(readConstant(launch.getGridSizeY())),
-                          unsigned(readConstant(launch.getGridSizeZ()))};
-    result.launch.block = {unsigned(readConstant(launch.getBlockSizeX())),
-                           unsigned(readConstant(launch.getBlockSizeY()))};
-    result.launch.dynamicSharedBytes =
-        unsigned(readConstant(launch.getDynamicSharedMemorySize()));
+    result.launch = readLaunch(launch);
   });
   llvm::raw_string_ostream os(result.kernels);
   (*module->getOps<mlir::gpu::GPUModuleOp>().begin())->print(os);

@@ -8,13 +8,16 @@
 #include "test/Execution/EmulatorTesting.h"
 
 #include "dialect/AttnDialect.h"
+#include "lib/Pipelines/Pipelines.h"
 #include "lib/Registration/Registration.h"
 #include "runtime/Bridge/DiagnosticCollector.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
 
 #include "gtest/gtest.h"
 
@@ -35,6 +38,38 @@ Expected<jit::EmulatedKernel> test::compileKernel(const std::string &text,
   }
   auto kernels = module->getOps<mlir::gpu::GPUModuleOp>();
   return jit::EmulatedKernel::compile(*kernels.begin(), name);
+}
+
+mlir::OwningOpRef<mlir::ModuleOp>
+test::lowerForGPU(const std::string &text, mlir::MLIRContext &context) {
+  mlir::DialectRegistry registry;
+  mlir::attn::registerKernelDialects(registry);
+  mlir::attn::registerDeviceDialects(registry);
+  context.appendDialectRegistry(registry);
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+  mlir::PassManager passes(&context);
+  mlir::attn::buildPreparationPipeline(passes);
+  mlir::attn::buildGPUPipeline(passes);
+  if (module && succeeded(passes.run(*module)))
+    return module;
+  ADD_FAILURE() << "cannot lower for a GPU";
+  return nullptr;
+}
+
+emulator::LaunchOptions test::readLaunch(mlir::gpu::LaunchFuncOp launch) {
+  auto read = [](mlir::Value value) {
+    llvm::APInt number;
+    bool isConstant = mlir::matchPattern(value, mlir::m_ConstantInt(&number));
+    EXPECT_TRUE(isConstant);
+    return isConstant ? unsigned(number.getZExtValue()) : 0;
+  };
+  emulator::LaunchOptions options;
+  options.grid = {read(launch.getGridSizeX()), read(launch.getGridSizeY()),
+                  read(launch.getGridSizeZ())};
+  options.block = {read(launch.getBlockSizeX()), read(launch.getBlockSizeY()),
+                   read(launch.getBlockSizeZ())};
+  options.dynamicSharedBytes = read(launch.getDynamicSharedMemorySize());
+  return options;
 }
 
 Status test::KernelArguments::launch(const jit::EmulatedKernel &kernel,

@@ -12,6 +12,10 @@
 #include "test/Execution/Random.h"
 #include "test/Execution/TextReplacement.h"
 
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
 #include <bit>
 #include <cmath>
 #include <deque>
@@ -24,6 +28,14 @@ namespace attn::test {
 /// Compiles the kernel `name` of the gpu.module in `text`.
 Expected<jit::EmulatedKernel> compileKernel(const std::string &text,
                                             const std::string &name);
+
+/// What the pipeline for GPUs makes of `text`; null, and a failure, if it
+/// cannot.
+mlir::OwningOpRef<mlir::ModuleOp> lowerForGPU(const std::string &text,
+                                              mlir::MLIRContext &context);
+
+/// How `launch`, whose sizes are constants, launches its kernel.
+emulator::LaunchOptions readLaunch(mlir::gpu::LaunchFuncOp launch);
 
 /// Runs a kernel: an empty string, or what is wrong.
 using RunKernel =

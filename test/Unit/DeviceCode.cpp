@@ -57,10 +57,7 @@ std::vector<DeviceInstruction> test::readKernel(const std::string &disassembly,
                       std::regex_search(operands, target, reference);
       targets.push_back(isBranch ? target[1].str() : "");
       // "BRA P0, `(.L_x_0)", and "BRA.DIV UR4, ..." of threads that diverge.
-      // "BRA.CONV ~URZ, ..." of a warp's barrier skips what waits for others:
-      // all threads are there.
-      next.isPredicated |=
-          isBranch && operands.front() != '`' && next.mnemonic != "BRA.CONV";
+      next.isPredicated |= isBranch && operands.front() != '`';
       code.push_back(next);
     }
   }

@@ -145,20 +145,6 @@ EXIT)"));
   EXPECT_EQ(hot->instructions, 10);
 }
 
-TEST(DeviceCode, LeavesOutWaitsOfWarps) {
-  std::optional<HotPath> hot = findHotPath(read(R"(MOV R0, R1
-.L_x_0:
-BRA.CONV ~URZ, `(.L_x_1)
-MOV R2, 0x10
-CALL.REL.NOINC `($__internal_0_$__cuda_sm70_warpsync)
-.L_x_1:
-HMMA.16816.F32 R4, R4, R8, RZ
-@P1 BRA `(.L_x_0)
-EXIT)"));
-  ASSERT_TRUE(hot);
-  EXPECT_EQ(hot->instructions, 3);
-}
-
 TEST(DeviceCode, FindsNoLoopWithoutProducts) {
   EXPECT_FALSE(findHotPath(read(R"(.L_x_0:
 IADD3 R4, R4, 0x1, RZ

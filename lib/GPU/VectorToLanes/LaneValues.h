@@ -99,7 +99,7 @@ public:
   /// Warps that share the workgroup, each with keys of its own. Between
   /// `enterWarp` and `leaveWarp` is what each of them executes by itself.
   int64_t getNumShares() const { return numShares; }
-  void enterWarp() { inWarp = numShares > 1; }
+  void enterWarp() { inWarp = true; }
   void leaveWarp() { inWarp = false; }
   bool isInWarp() const { return inWarp; }
 
